@@ -1,0 +1,81 @@
+"""From a configuration to a model: fabric, routes, operations, attribute rows. The same on every rank."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import fabric as fabrics
+from . import workload as workloads
+from .errors import InputError
+from .fabric.routing import build_routes
+from .fabric.types import Fabric
+from .parameters import nic_row, switch_row
+from .state.model import Model, number_messages
+
+if TYPE_CHECKING:
+    from .config import Config
+
+EAGER_VARIABLE = "DISTSIM_EAGER"      # 1: every switch runs with port ends as events (the same bytes, slower)
+
+
+def eager_wanted() -> bool:
+    """Whether the environment asks for eager switches."""
+    return os.environ.get(EAGER_VARIABLE, "0") not in ("", "0")
+
+
+def assemble(config: Config, *, eager: bool = False) -> Model:
+    """The model of a configuration; InputError when its parts do not fit together."""
+    fabric = fabrics.build(config.fabric, config.link_rules())
+    config.check_overrides([(fabric.names[i], int(fabric.nodes["rack"][i])) for i in range(fabric.hosts)],
+                           [(fabric.names[i], int(fabric.nodes["tier"][i])) for i in range(fabric.hosts, len(fabric.nodes))])
+    workload = workloads.build(config.workload, fabric.hosts, config.seed)
+    if not len(workload.ops):
+        raise InputError("has no flows", where="workload")
+    routes = build_routes(fabric)
+    nicpar, nic_param = nic_parameters(config, fabric, routes.up_link)
+    swpar, switch_param = switch_parameters(config, fabric)
+    swpar["eager"] = eager
+    warnings = [*fabric.warnings, *workload.warnings]
+    run_ps = config.stop_ps - config.workload_start_ps
+    late = workloads.late_starts(workload, run_ps)
+    if late:
+        warnings.append(f"{len(late)} flows start after the run has stopped (first: id {workload.ops['user_id'][late[0]]}) "
+                        "and never run")
+    return Model(fabric, routes, number_messages(workload), nicpar, nic_param, swpar, switch_param, seed=config.seed,
+                 start_ps=config.workload_start_ps, trigger_delay_ps=config.trigger_delay_ps, warnings=warnings)
+
+
+def nic_parameters(config: Config, fabric: Fabric, up_link: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """NICPAR rows and the row of each NIC; NICs with the same attributes and link rate share one."""
+    rows: dict[tuple[int, int], int] = {}
+    tables = []
+    chosen = np.zeros(fabric.hosts, "i4")
+    rates = fabric.links["rate_bps"][up_link]
+    racks = fabric.nodes["rack"]
+    for host in range(fabric.hosts):
+        nic = config.nic_for(host, int(racks[host]), fabric.names[host])
+        key = (id(nic), int(rates[host]))
+        if key not in rows:
+            config.check_link(nic, key[1], fabric.names[host])
+            rows[key] = len(tables)
+            tables.append(nic_row(nic, key[1]))
+        chosen[host] = rows[key]
+    return np.concatenate(tables), chosen
+
+
+def switch_parameters(config: Config, fabric: Fabric) -> tuple[np.ndarray, np.ndarray]:
+    """SWPAR rows and the row of each switch, by switch node id - hosts."""
+    rows: dict[int, int] = {}
+    tables = []
+    chosen = np.zeros(len(fabric.nodes) - fabric.hosts, "i4")
+    for k in range(len(chosen)):
+        node = fabric.hosts + k
+        switch = config.switch_for(fabric.names[node], int(fabric.nodes["tier"][node]))
+        if id(switch) not in rows:
+            rows[id(switch)] = len(tables)
+            tables.append(switch_row(switch))
+        chosen[k] = rows[id(switch)]
+    return np.concatenate(tables), chosen

@@ -1,0 +1,304 @@
+"""What a sender does with an ACK, a NACK, a probe's ACK or an expired timer.
+
+scala-computing/docs models/scala-uet-nic/transport (Acknowledgements, Trimmed packets and NACKs, Retransmission timer)
+and congestion-control. A selective-ACK gap is no loss signal and changes nothing.
+"""
+
+from __future__ import annotations
+
+from ..state.tables import F_ECHO, F_RTX, OP_ACTIVE, OP_DONE, P_PERF, SLOT_DONE, SLOT_SENT, SLOT_WAITING
+from . import cc
+from .groups import join_turn, leave_group, ready_at_head, unlink_turn
+from .jit import kernel, small
+from .links import fault
+from .operations import tell
+from .pools import give_slots, give_tx
+from .send import NOMINAL_HEADER_BYTES, payload_bytes, rto_ps, send_probe, slot_row
+from .status import FAULT_INFLIGHT
+
+SERVICE_TICK_PS = 128_000
+NO_TIMER = 1 << 62
+
+
+@kernel
+def drop_waiting(s, pdc, psn):
+    """Take a PSN out of the list of waiting retransmissions: it was acknowledged after all."""
+    after = s.slots[slot_row(pdc, psn)].rtx_next
+    if pdc.rtx_head == psn:
+        pdc.rtx_head = after
+        if after < 0:
+            pdc.rtx_tail = -1
+        return
+    before = pdc.rtx_head
+    while s.slots[slot_row(pdc, before)].rtx_next != psn:
+        before = s.slots[slot_row(pdc, before)].rtx_next
+    s.slots[slot_row(pdc, before)].rtx_next = after
+    if pdc.rtx_tail == psn:
+        pdc.rtx_tail = before
+
+
+@small
+def retire(s, par, g, pdc, psn):
+    """Acknowledge one PSN; returns its nominal bytes, 0 when it had been before."""
+    slot = s.slots[slot_row(pdc, psn)]
+    state = slot.state
+    if state == SLOT_DONE:
+        return 0
+    nominal = payload_bytes(par, pdc, psn) + NOMINAL_HEADER_BYTES
+    if state == SLOT_SENT:
+        g.inflight_bytes -= nominal
+    else:
+        drop_waiting(s, pdc, psn)
+    slot.state = SLOT_DONE
+    return nominal
+
+
+@small
+def retire_word(s, par, g, pdc, first, bits):
+    """Acknowledge the PSNs from `first` on whose bit is set; returns their nominal bytes."""
+    newly = 0
+    psn = first
+    while bits != 0:
+        if bits & 1 and pdc.unacked <= psn < pdc.next_psn:
+            newly += retire(s, par, g, pdc, psn)
+        bits >>= 1
+        psn += 1
+    return newly
+
+
+@kernel
+def retire_all(s, par, g, pdc, p):
+    """All that an ACK acknowledges: up to CACK, the bitmap, and the PSN that drew it. Returns nominal bytes."""
+    newly = 0
+    for psn in range(pdc.unacked, min(p.cack + 1, pdc.next_psn)):
+        newly += retire(s, par, g, pdc, psn)
+    if p.cack + 1 > pdc.unacked:
+        pdc.unacked = min(p.cack + 1, pdc.next_psn)
+    if p.sack_lo != 0 or p.sack_hi != 0:
+        at = p.cack + p.sack_offset
+        newly += retire_word(s, par, g, pdc, at, p.sack_lo)
+        newly += retire_word(s, par, g, pdc, at + 32, p.sack_hi)
+    if pdc.unacked <= p.psn < pdc.next_psn:
+        newly += retire(s, par, g, pdc, p.psn)
+    while pdc.unacked < pdc.next_psn and s.slots[slot_row(pdc, pdc.unacked)].state == SLOT_DONE:
+        pdc.unacked += 1
+    return newly
+
+
+@small
+def rtt_sample(s, pdc, p, now_ps):
+    """RTT of the packet that drew an ACK or NACK, or -1.
+
+    Valid for a packet sent once, or for the first retransmission of one, while it is outstanding.
+    """
+    if not (pdc.unacked <= p.psn < pdc.next_psn):
+        return -1
+    slot = s.slots[slot_row(pdc, p.psn)]
+    if slot.state != SLOT_SENT:
+        return -1
+    again = (p.flag_bits & F_RTX) != 0
+    if (slot.tries == 1 and not again) or (slot.tries == 2 and again):
+        return now_ps - slot.end_ps - p.service * SERVICE_TICK_PS
+    return -1
+
+
+@small
+def sample_ack(counters, g, rtt, penalty):
+    """Penalty, average delay and RTT, sampled at each data ACK that gives an RTT (uet-transport-stats)."""
+    counters.ack_samples += 1
+    counters.penalty_sum += penalty
+    counters.ivl_penalty_min = min(counters.ivl_penalty_min, penalty)
+    counters.ivl_penalty_max = max(counters.ivl_penalty_max, penalty)
+    delay = g.average_ps
+    counters.delay_sum += delay
+    counters.ivl_delay_min = min(counters.ivl_delay_min, delay)
+    counters.ivl_delay_max = max(counters.ivl_delay_max, delay)
+    counters.rtt_sum += rtt
+    counters.ivl_rtt_min = min(counters.ivl_rtt_min, rtt)
+    counters.ivl_rtt_max = max(counters.ivl_rtt_max, rtt)
+
+
+@small
+def open_pdc(s, nic, p):
+    """TXPDC row that an answer belongs to, -1 when its message is done."""
+    op = s.ops[nic.op_begin + p.message - nic.op_first]
+    if op.state != OP_ACTIVE:
+        return -1
+    return op.pdc
+
+
+@kernel
+def receive_ack(s, nic_row, p, now_ps):
+    """An ACK of data."""
+    nic = s.nics[nic_row]
+    counters = s.counters[nic_row]
+    counters.ack_pkts_rcvd += 1
+    row = open_pdc(s, nic, p)
+    if row < 0:
+        return
+    pdc = s.tx[row]
+    g = s.groups[pdc.group]
+    par = s.nicpar[g.param]
+    pdc.remote_id = p.spdc
+    rtt = rtt_sample(s, pdc, p, now_ps)
+    newly = retire_all(s, par, g, pdc, p)
+    if g.inflight_bytes < 0:
+        fault(s, FAULT_INFLIGHT, nic.node, now_ps)
+    marked = (p.flag_bits & F_ECHO) != 0
+    if cc.on_ack(g, par, newly, marked, rtt, p.code, False, now_ps):
+        counters.num_quick_adapt += 1
+    if rtt >= 0:
+        sample_ack(counters, g, rtt, p.code)
+        if marked:
+            counters.m_marked_pkts_rcvd += 1
+    if pdc.probe_state == 0:
+        pdc.probe_state = 1
+        pdc.probe_psn = p.psn
+        send_probe(s, nic_row, pdc, now_ps)
+    if pdc.unacked == pdc.packets:
+        complete_tx(s, nic_row, row, now_ps)
+    elif s.groups[pdc.group].in_ready == 0:
+        ready_at_head(s, nic, pdc.group)
+
+
+@kernel
+def complete_tx(s, nic_row, row, now_ps):
+    """WQE_COMPLETE: every byte is acknowledged; the host closes the PDC."""
+    nic = s.nics[nic_row]
+    pdc = s.tx[row]
+    clock = s.clock[0]
+    op = s.ops[pdc.op]
+    op.state = OP_DONE
+    op.done_ps = now_ps
+    op.pdc = -1
+    clock.ops_done += 1
+    clock.sends_done += 1
+    s.counters[nic_row].wqes_completed += 1
+    write_perf(s, nic, op, now_ps)
+    if pdc.all_prev >= 0:
+        s.tx[pdc.all_prev].all_next = pdc.all_next
+    else:
+        nic.pdc_head = pdc.all_next
+    if pdc.all_next >= 0:
+        s.tx[pdc.all_next].all_prev = pdc.all_prev
+    else:
+        nic.pdc_tail = pdc.all_prev
+    nic.open_tx -= 1
+    if nic.open_tx == 0:
+        nic.rto_ps = NO_TIMER
+    group = pdc.group
+    unlink_turn(s, s.groups[group], row)
+    give_slots(s, pdc.slot_begin, pdc.slot_room)
+    give_tx(s, row)
+    if s.groups[group].in_ready == 0:
+        ready_at_head(s, nic, group)
+    leave_group(s, group)
+    tell(s, nic_row, op.edge_begin, op.edge_count, now_ps)
+
+
+@small
+def write_perf(s, nic, op, now_ps):
+    """One row of the perf record."""
+    pool = s.pools[P_PERF]
+    entry = s.perf[pool.used]
+    pool.used += 1
+    entry.time_ps = now_ps
+    entry.start_ps = op.ready_ps
+    entry.length_bytes = op.length_bytes
+    entry.user_id = op.user_id
+    entry.node = s.nodes[nic.node].id
+    entry.dst = op.dst
+    entry.op = op.global_op
+    entry.rtx_packets = op.rtx_packets
+
+
+@kernel
+def receive_probe_ack(s, nic_row, p, now_ps):
+    """The answer to a base-RTT probe feeds the base RTT only."""
+    nic = s.nics[nic_row]
+    counters = s.counters[nic_row]
+    counters.ack_pkts_rcvd += 1
+    counters.probe_ack_rcvd += 1
+    row = open_pdc(s, nic, p)
+    if row < 0:
+        return
+    pdc = s.tx[row]
+    if pdc.probe_state == 1:
+        pdc.probe_state = 2
+        g = s.groups[pdc.group]
+        cc.offer_rtt(g, s.nicpar[g.param], now_ps - pdc.probe_end_ps)
+
+
+@small
+def wait_again(s, pdc, slot, psn):
+    """Queue an outstanding packet for retransmission, behind those that wait already."""
+    slot.state = SLOT_WAITING
+    slot.rtx_next = -1
+    if pdc.rtx_head < 0:
+        pdc.rtx_head = psn
+    else:
+        s.slots[slot_row(pdc, pdc.rtx_tail)].rtx_next = psn
+    pdc.rtx_tail = psn
+
+
+@kernel
+def receive_nack(s, nic_row, p, now_ps):
+    """A NACK: nothing, unless its packet is still outstanding."""
+    nic = s.nics[nic_row]
+    counters = s.counters[nic_row]
+    counters.nack_pkts_rcvd += 1
+    row = open_pdc(s, nic, p)
+    if row < 0:
+        return
+    pdc = s.tx[row]
+    pdc.remote_id = p.spdc
+    if not (pdc.unacked <= p.psn < pdc.next_psn):
+        return
+    slot = s.slots[slot_row(pdc, p.psn)]
+    if slot.state != SLOT_SENT:
+        return
+    g = s.groups[pdc.group]
+    par = s.nicpar[g.param]
+    rtt = rtt_sample(s, pdc, p, now_ps)
+    nominal = payload_bytes(par, pdc, p.psn) + NOMINAL_HEADER_BYTES
+    g.inflight_bytes -= nominal
+    if cc.on_nack(g, par, nominal, rtt, now_ps):
+        counters.num_quick_adapt += 1
+    wait_again(s, pdc, slot, p.psn)
+    join_turn(s, g, row)
+    ready_at_head(s, nic, pdc.group)
+
+
+@kernel
+def expire_timers(s, nic_row, now_ps):
+    """Expire every timer that is due, by PDC and PSN, and find when the next one may be.
+
+    `nic.rto_ps` is a lower bound, so a call may find nothing due; that leaves no trace.
+    """
+    nic = s.nics[nic_row]
+    par = s.nicpar[s.nodes[nic.node].param]
+    nearest = NO_TIMER
+    row = nic.pdc_head
+    while row >= 0:
+        pdc = s.tx[row]
+        g = s.groups[pdc.group]
+        expired = False
+        for psn in range(pdc.unacked, pdc.next_psn):
+            slot = s.slots[slot_row(pdc, psn)]
+            if slot.state == SLOT_SENT:
+                deadline = slot.end_ps + rto_ps(par, slot.tries)
+                if deadline <= now_ps:
+                    nominal = payload_bytes(par, pdc, psn) + NOMINAL_HEADER_BYTES
+                    g.inflight_bytes -= nominal
+                    s.counters[nic_row].num_rto += 1
+                    cc.on_timeout(g, par, nominal)
+                    wait_again(s, pdc, slot, psn)
+                    expired = True
+                elif deadline < nearest:
+                    nearest = deadline
+        if expired:
+            join_turn(s, g, row)
+            ready_at_head(s, nic, pdc.group)
+        row = pdc.all_next
+    nic.rto_ps = nearest
+

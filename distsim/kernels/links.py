@@ -1,0 +1,119 @@
+"""A port and the link behind it: serialization, queues of a port, and the FIFO of packets under way.
+
+Rounding rule of the whole model: the serialization of one frame is ceil(bytes * ps_num / ps_den) picoseconds, rounded
+once per frame; nothing else rounds.
+"""
+
+from __future__ import annotations
+
+from ..state.tables import CLASSES
+from .jit import small
+from .status import FAULT_EARLY, FAULT_ORDER
+
+
+@small
+def serialization_ps(port, size_bytes):
+    """Time that `size_bytes` on the wire take, rounded up to a picosecond."""
+    if port.ps_den == 1:
+        return size_bytes * port.ps_num
+    return (size_bytes * port.ps_num + port.ps_den - 1) // port.ps_den
+
+
+@small
+def charge_bytes(size_bytes):
+    """What a frame is charged in a switch buffer: its IP size, at least 46 (models/scala-switch, Ingress admission)."""
+    charge = size_bytes - 18
+    if charge < 46:
+        charge = 46
+    return charge
+
+
+@small
+def fault(s, code, node, at):
+    """Note the first broken rule; the drivers stop on it."""
+    clock = s.clock[0]
+    if clock.fault == 0:
+        clock.fault = code
+        clock.fault_node = node
+        clock.fault_at = at
+
+
+@small
+def append_in(s, row, i, p):
+    """Put packet `i` (arriving at p.time_ps) at the end of link FIFO `row`."""
+    fifo = s.ins[row]
+    if p.time_ps < fifo.last_ps:
+        fault(s, FAULT_ORDER, fifo.node, p.time_ps)
+    fifo.last_ps = p.time_ps
+    p.next = -1
+    if fifo.head < 0:
+        fifo.head = i
+    else:
+        s.packets[fifo.tail].next = i
+    fifo.tail = i
+
+
+@small
+def start_service(s, port, i, p, charge, start_ps):
+    """Begin to serialize packet `i` at `start_ps`: it is on its way to the far end, where it arrives whole.
+
+    Returns the end of the serialization.
+    """
+    size_bytes = p.size_bytes
+    end = start_ps + serialization_ps(port, size_bytes)
+    port.free_ps = end
+    port.service_charge = charge
+    port.service_tc = p.tc
+    port.service_bytes = size_bytes
+    port.tx_packets += 1
+    port.tx_bytes += size_bytes
+    arrival = end + port.delay_ps
+    p.time_ps = arrival
+    if arrival < s.clock[0].end_ps:
+        fault(s, FAULT_EARLY, port.node, arrival)
+    append_in(s, port.in_row, i, p)
+    if arrival < s.next_ps[port.peer]:
+        s.next_ps[port.peer] = arrival
+    return end
+
+
+@small
+def enqueue(s, port, tc, i, p, charge):
+    """Put packet `i` at the end of the port's queue of class `tc`."""
+    queue = s.queues[port.queue_begin + tc]
+    p.next = -1
+    if queue.packets == 0:
+        queue.head = i
+    else:
+        s.packets[queue.tail].next = i
+    queue.tail = i
+    queue.packets += 1
+    queue.waiting_bytes += charge
+    port.queued += 1
+
+
+@small
+def pop_strict(s, port):
+    """Remove the packet that strict priority serves next (TC2, then TC1, then TC0); the port has one waiting."""
+    tc = CLASSES - 1
+    queue = s.queues[port.queue_begin + tc]
+    while queue.packets == 0:
+        tc -= 1
+        queue = s.queues[port.queue_begin + tc]
+    i = queue.head
+    p = s.packets[i]
+    queue.head = p.next
+    queue.packets -= 1
+    queue.waiting_bytes -= charge_bytes(p.size_bytes)
+    port.queued -= 1
+    return i
+
+
+@small
+def occupancy_bytes(s, port, tc, now_ps):
+    """Bytes charged to the port's queue of class `tc`: those waiting and the packet in service until it has gone."""
+    total = s.queues[port.queue_begin + tc].waiting_bytes
+    if port.free_ps > now_ps and port.service_tc == tc:
+        total += port.service_charge
+    return total
+

@@ -1,0 +1,85 @@
+"""Once a window: what leaves this rank goes out, what comes in is appended to its links, and the next event is agreed."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from ..kernels import exchange as kernels
+from ..kernels.drive import next_event_ps
+from ..state import tables as t
+from ..state.allocate import cell, ensure_room, row_class, to_rows
+from ..state.network import Placement
+from ..state.view import State
+from .comm import Communicator
+
+# What a rank tells the others each window.
+RECORDS, SENDS, NEXT_PS, STATUS = range(4)
+RUNNING, INTERRUPTED, FAULTY = 0, 1, 2
+
+
+class Exchange:
+    """The packets of one rank that cross to others."""
+
+    def __init__(self, comm: Communicator, here: Placement, state: State) -> None:
+        self.comm = comm
+        self.here = here
+        self.seconds = 0.0
+        self.windows = 0
+        self.packets_sent = 0
+        self._twin = not isinstance(state.clock, np.ndarray)
+        self._in_of = here.in_of.tolist() if self._twin else here.in_of
+        self._buffer: Any = np.zeros(0, t.PACKET)
+
+    def swap(self, state: State, end_ps: int, status: int) -> tuple[State, int, int]:
+        """Exchange after the window that ended at `end_ps`. Returns (state, earliest event anywhere, worst status)."""
+        if self.comm.size == 1:
+            return state, int(next_event_ps(state)), status
+        begin = time.perf_counter()
+        nearest = int(next_event_ps(state))
+        counts = [0 if rank == self.here.rank else int(kernels.count_departures(state, first, count))
+                  for rank, (first, count) in enumerate(self.here.departures)]
+        total = sum(counts)
+        send = self._pack(state, total)
+        head = np.array([0, total, nearest, status], "i8")
+        heads, received = self.comm.exchange(head, send, counts)
+        state = self._accept(state, received, end_ps)
+        self.seconds += time.perf_counter() - begin
+        self.windows += 1
+        self.packets_sent += total
+        return state, int(heads[:, NEXT_PS].min()), int(heads[:, STATUS].max())
+
+    def _pack(self, state: State, total: int) -> np.ndarray:
+        rows = self._rows(total)
+        at = 0
+        for rank, (first, count) in enumerate(self.here.departures):
+            if rank != self.here.rank:
+                at = kernels.pack(state, first, count, rows, at)
+        return self._array(rows, total)
+
+    def _accept(self, state: State, received: np.ndarray, end_ps: int) -> State:
+        count = len(received)
+        if count == 0:
+            return state
+        state = ensure_room(state, t.P_PACKET, cell(state.pools, t.P_PACKET, "used") + count)
+        kernels.accept(state, self._in_of, self._listed(received), count, end_ps)
+        return state
+
+    def _rows(self, total: int) -> Any:
+        if self._twin:
+            cls = row_class(t.PACKET)
+            return [cls() for _ in range(total)]
+        if len(self._buffer) < total:
+            self._buffer = np.zeros(2 * total, t.PACKET)
+        return self._buffer
+
+    def _array(self, rows: Any, total: int) -> np.ndarray:
+        if not self._twin:
+            return rows[:total]
+        names = t.PACKET.names or ()
+        return np.array([tuple(getattr(row, name) for name in names) for row in rows], dtype=t.PACKET)
+
+    def _listed(self, received: np.ndarray) -> Any:
+        return to_rows(received) if self._twin else received

@@ -1,0 +1,103 @@
+"""Which rank owns which node: by rack, balanced by expected work. Results never depend on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..fabric.types import NIC, TIER_RACK, Fabric
+
+# Work a packet makes: at a NIC about as much as three switch hops (measured, README "How fast").
+NIC_WEIGHT, PORT_WEIGHT = 3.0, 1.0
+
+
+def by_rack(fabric: Fabric, ranks: int) -> np.ndarray:
+    """Racks stay whole while there are enough of them; every tier is cut into runs of equal work. i4[nodes]."""
+    nodes = fabric.nodes
+    racks = np.flatnonzero(nodes["tier"] == TIER_RACK)
+    if ranks > len(racks):
+        return in_order(fabric, ranks)
+    weight = np.where(nodes["kind"] == NIC, NIC_WEIGHT, 0.0)
+    weight += PORT_WEIGHT * np.bincount(fabric.links["src"], minlength=len(nodes))
+    owner = np.zeros(len(nodes), "i4")
+    rack_of = nodes["rack"]
+    rack_weight = np.bincount(rack_of[rack_of >= 0], weights=weight[rack_of >= 0])
+    owner_of_rack = cut(rack_weight, ranks)
+    owner[rack_of >= 0] = owner_of_rack[rack_of[rack_of >= 0]]
+    for tier in np.unique(nodes["tier"][rack_of < 0]):
+        rows = np.flatnonzero((nodes["tier"] == tier) & (rack_of < 0))
+        owner[rows] = cut(weight[rows], ranks) if len(rows) >= ranks else (np.arange(len(rows)) * ranks) // len(rows)
+    return owner
+
+
+def in_order(fabric: Fabric, ranks: int) -> np.ndarray:
+    """Nodes in order of their rack, cut into runs of equal length: any rank count up to the number of nodes."""
+    nodes = fabric.nodes
+    rack = np.where(nodes["rack"] >= 0, nodes["rack"], np.iinfo("i4").max)
+    order = np.lexsort([np.arange(len(nodes)), rack])
+    owner = np.empty(len(nodes), "i4")
+    owner[order] = (np.arange(len(nodes)) * ranks) // len(nodes)
+    return owner
+
+
+def interleaved(fabric: Fabric, ranks: int) -> np.ndarray:
+    """Node i on rank i mod ranks: the worst cut there is, to show that results do not depend on the partition."""
+    return (np.arange(len(fabric.nodes)) % ranks).astype("i4")
+
+
+def cut(weight: np.ndarray, parts: int) -> np.ndarray:
+    """Part of each of a row of items, parts being runs of about equal weight and none empty. i4[items]."""
+    middle = np.cumsum(weight) - weight / 2
+    part = np.minimum((middle * parts / weight.sum()).astype("i4"), parts - 1)
+    items = np.arange(len(weight))
+    part = np.minimum(part, items)                                   # the first parts get one each at least
+    return np.maximum(part, items - (len(weight) - parts)).astype("i4")   # and so do the last
+
+
+PARTITIONS: dict[str, Callable[[Fabric, int], np.ndarray]] = {
+    "by-rack": by_rack, "in-order": in_order, "interleaved": interleaved,
+}
+DEFAULT = "by-rack"
+
+
+def partition(fabric: Fabric, ranks: int, name: str | None = None) -> np.ndarray:
+    """Owner of each node, i4[nodes], by the partition `name` (DISTSIM_PARTITION, else by rack).
+
+    Raises InputError for an unknown name and for more ranks than nodes.
+    """
+    name = name or os.environ.get("DISTSIM_PARTITION") or DEFAULT
+    if name not in PARTITIONS:
+        raise InputError(f"{name!r} is no partition; valid: {', '.join(PARTITIONS)}", where="DISTSIM_PARTITION")
+    if ranks > len(fabric.nodes):
+        raise InputError(f"{ranks} ranks are more than the {len(fabric.nodes)} nodes of the fabric", where="ranks")
+    owner = PARTITIONS[name](fabric, ranks)
+    if len(np.unique(owner)) != ranks:
+        owner = in_order(fabric, ranks)
+    return owner
+
+
+def partition_report(fabric: Fabric, ranks: int, trigger_delay_ps: int | None = None) -> dict[str, Any]:
+    """How `ranks` ranks split a fabric.
+
+    Keys: lookahead_ps (least of any link), window_ps (least of a cut link, None when nothing is cut), cut_links, parts:
+    for each rank a dict of rank, nics, switches, nodes. trigger_delay_ps : lookahead of triggers between hosts, if any.
+    """
+    from ..state.lookahead import link_lookahead_ps
+
+    owner = partition(fabric, ranks)
+    links = fabric.links
+    lookahead = link_lookahead_ps(links)
+    crossing = owner[links["src"]] != owner[links["dst"]]
+    window = int(lookahead[crossing].min()) if crossing.any() else None
+    if window is not None and trigger_delay_ps is not None:
+        window = min(window, trigger_delay_ps)
+    is_nic = fabric.nodes["kind"] == NIC
+    parts = [{"rank": rank, "nics": int(np.count_nonzero(is_nic & (owner == rank))),
+              "switches": int(np.count_nonzero(~is_nic & (owner == rank))), "nodes": int(np.count_nonzero(owner == rank))}
+             for rank in range(ranks)]
+    return {"lookahead_ps": int(lookahead.min()), "window_ps": window, "cut_links": int(np.count_nonzero(crossing)),
+            "parts": parts}

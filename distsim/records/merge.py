@@ -1,0 +1,55 @@
+"""Reading record files back: the shards of a record as one polars frame, in an order that no partition changes."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from distsim.errors import InputError
+from distsim.records.files import record_files
+from distsim.records.registry import RECORDS
+from distsim.records.schema import FLOAT, INT, WALL_CLOCK, RecordSchema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def scan_record(directory: str | os.PathLike[str], record: str) -> pl.LazyFrame:
+    """All shards of a record, in order of shard, read only when collected; dtypes as in the record's schema.
+
+    Raises InputError when the record is unknown or the directory holds none of its files.
+    """
+    import polars as pl
+
+    if record not in RECORDS:
+        raise InputError(f"unknown record {record!r}; there are {', '.join(RECORDS)}")
+    files = [file.path for file in record_files(directory) if file.record == record]
+    if not files:
+        raise InputError(f"no {record} record here", file=os.fspath(directory))
+    schema = RECORDS[record].schema
+    return pl.concat([pl.scan_csv(path, schema=_dtypes(schema)) for path in files])
+
+
+def read_record(directory: str | os.PathLike[str], record: str) -> pl.DataFrame:
+    """`scan_record`, collected."""
+    return scan_record(directory, record).collect()
+
+
+def merge(directory: str | os.PathLike[str], record: str) -> pl.DataFrame:
+    """All shards of a record without wall-clock columns, sorted by its order (time, node id, ...), then by the rest.
+
+    Two runs of the same configuration give equal frames whatever the number of ranks.
+    """
+    frame = read_record(directory, record)
+    schema = RECORDS[record].schema
+    if schema.has_wall_clock:
+        frame = frame.drop(WALL_CLOCK)
+    rest = [name for name in frame.columns if name not in schema.order]
+    return frame.sort([*schema.order, *rest], maintain_order=True)
+
+
+def _dtypes(schema: RecordSchema) -> dict[str, type[pl.DataType]]:
+    import polars as pl
+
+    types = {INT: pl.Int64, FLOAT: pl.Float64}
+    return {column.name: types.get(column.dtype, pl.String) for column in schema.columns}

@@ -1,0 +1,118 @@
+"""The state of one rank at time 0, from a model and a partition."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import tables as t
+from .allocate import to_twin
+from .endpoints import edges_table, nics_table, ops_table, pending_table, rxmsg_table
+from .model import Model
+from .network import Placement, ins_table, nodes_table, place, ports_table, route_tables
+from .view import State
+
+# Rows at first; every table doubles when it runs short. Untouched rows cost no memory.
+PACKETS_PER_NIC, PDCS_PER_NIC = 256, 4
+LEAST_PACKETS, LEAST_ROWS = 4096, 1024
+WORDS_MARGIN = 1 << 16
+BUCKETS_PER_NIC = 8
+
+
+def power_of_two(value: int) -> int:
+    """Least power of two >= value."""
+    return 1 << max(0, int(value - 1).bit_length())
+
+
+def build(model: Model, owner: np.ndarray, rank: int, *, twin: bool = False, least: bool = False) -> tuple[State, Placement]:
+    """Tables of this rank.
+
+    owner : i4[nodes], rank of every node. twin : as lists of row objects, for uncompiled kernels. least : start with as
+    few rows as possible, so that every table has to grow (tests).
+    """
+    here = place(model, owner, rank)
+    nics = nics_table(model, here)
+    ops, op_ids = ops_table(model, here, nics)
+    rxmsg, rx_ops = rxmsg_table(model, nics)
+    edges = edges_table(model, here, ops, op_ids, rxmsg, rx_ops)
+    heap = pending_table(model, nics, ops, op_ids)
+    nodes = nodes_table(model, here)
+    ports = ports_table(model, here)
+    next_ps = np.full(len(nodes) + here.ranks, t.INF_PS, "i8")
+    busy = np.flatnonzero(nics["heap_size"] > 0)
+    next_ps[nics["node"][busy]] = heap["time_ps"][nics["heap_begin"][busy]]
+    pools, tables = pool_tables(model, len(nics), ops, rxmsg, least)
+    state = State(
+        ports=ports, queues=empty_queues(len(ports)), ins=ins_table(model, here), nodes=nodes, next_ps=next_ps,
+        swpar=model.swpar, nicpar=model.nicpar, nics=nics,
+        group_hash=np.full(power_of_two(max(16, BUCKETS_PER_NIC * len(nics))), -1, "i4"),
+        rxmsg=rxmsg, ops=ops, edges=at_least_one(edges), heap=heap, counters=empty_counters(len(nics)), pools=pools,
+        clock=clock_row(model), keys=np.zeros(int(nodes["in_count"].max(initial=1)) + 1, "i8"), units=here.units,
+        order=np.arange(len(nodes), dtype="i4"), **tables, **route_tables(model, here))
+    if twin:
+        state = to_twin(state)
+    return state, here
+
+
+def at_least_one(rows: np.ndarray) -> np.ndarray:
+    """The table, with one zero row if it is empty."""
+    return rows if len(rows) else np.zeros(1, rows.dtype)
+
+
+def empty_queues(ports: int) -> np.ndarray:
+    """QUEUE rows of `ports` ports."""
+    rows = np.zeros(ports * t.CLASSES, t.QUEUE)
+    rows["head"] = rows["tail"] = -1
+    return rows
+
+
+def empty_counters(nics: int) -> np.ndarray:
+    """COUNTERS rows with the interval extremes unset."""
+    rows = np.zeros(max(1, nics), t.COUNTERS)
+    reset_extremes(rows)
+    return rows
+
+
+def reset_extremes(rows: np.ndarray) -> None:
+    """Start a new interval: no sample yet."""
+    for name in rows.dtype.names or ():
+        if name.startswith("ivl_"):
+            rows[name] = t.NO_SAMPLE_MIN if name.endswith("_min") else 0 if name.startswith("ivl_max") else t.NO_SAMPLE_MAX
+
+
+def clock_row(model: Model) -> np.ndarray:
+    row = np.zeros(1, t.CLOCK)
+    row["seed"] = model.seed & 0x7FFFFFFF
+    row["trigger_delay_ps"] = model.trigger_delay_ps
+    row["need"] = -1
+    return row
+
+
+def pool_tables(model: Model, nics: int, ops: np.ndarray, rxmsg: np.ndarray,
+                least: bool) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The growing tables and their bookkeeping."""
+    notices = int(max(ops["edge_count"].max(initial=0), rxmsg["edge_count"].max(initial=0)))
+    room = {
+        t.P_PACKET: max(LEAST_PACKETS, PACKETS_PER_NIC * nics) + notices,
+        t.P_GROUP: max(LEAST_ROWS, PDCS_PER_NIC * nics),
+        t.P_TX: max(LEAST_ROWS, PDCS_PER_NIC * nics),
+        t.P_RX: max(LEAST_ROWS, PDCS_PER_NIC * nics),
+        t.P_SLOT: max(LEAST_PACKETS, 256 * nics),
+        t.P_WORD: 2 * WORDS_MARGIN,
+        t.P_PERF: LEAST_ROWS,
+    }
+    if least:
+        room = {number: 1 for number in room}
+    pools = np.zeros(t.POOLS, t.POOL)
+    pools["free_head"] = -1
+    for number, rows in room.items():
+        pools["room"][number] = rows
+    pools["margin"][t.P_PACKET] = notices
+    longest = int(np.ceil(model.messages.ops["size_bytes"].max(initial=0) / int(model.nicpar["mss_bytes"].min())))
+    pools["margin"][t.P_WORD] = min(WORDS_MARGIN, 2 * power_of_two(longest // 32 + 2) + 2 * t.WORD_RING)
+    tables = {
+        "packets": np.zeros(room[t.P_PACKET], t.PACKET), "groups": np.zeros(room[t.P_GROUP], t.GROUP),
+        "tx": np.zeros(room[t.P_TX], t.TXPDC), "rx": np.zeros(room[t.P_RX], t.RXPDC),
+        "slots": np.zeros(room[t.P_SLOT], t.SLOT), "words": np.zeros(room[t.P_WORD], t.WORD),
+        "perf": np.zeros(room[t.P_PERF], t.PERF),
+    }
+    return pools, tables

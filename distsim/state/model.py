@@ -1,0 +1,66 @@
+"""What is to be simulated, in tables: the input of `build`, the same on every rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..fabric.types import Fabric, Routes
+from ..workload.types import EDGES, JOIN, ON_RECV_DONE, OPS, SEND, Workload
+
+
+@dataclass(frozen=True)
+class Messages:
+    """A workload in the engine's order.
+
+    ops : OPS rows by (host, order of the workload); the position is the global operation id, and for a SEND the message
+    id at its sender. rx_message : i4[ops], message id at the receiver (-1 for a JOIN): SENDs numbered by (dst, op).
+    rx_op : i4[sends], the op of each receiver's message id. edges : EDGES between global ids, by (src, when).
+    """
+
+    ops: np.ndarray
+    edges: np.ndarray
+    rx_message: np.ndarray
+    rx_op: np.ndarray
+
+
+def number_messages(workload: Workload) -> Messages:
+    """Give every operation its global id and every message its id at the receiver."""
+    order = np.argsort(workload.ops["host"], kind="stable")
+    ops = np.ascontiguousarray(workload.ops[order])
+    place = np.empty(len(ops), "i8")
+    place[order] = np.arange(len(ops))
+    edges = workload.edges.copy()
+    edges["src"] = place[edges["src"]]
+    edges["dst"] = place[edges["dst"]]
+    edges = edges[np.lexsort([edges["dst"], edges["when"], edges["src"]])]
+    sends = np.flatnonzero(ops["kind"] == SEND)
+    rx_op = sends[np.argsort(ops["dst"][sends], kind="stable")]
+    rx_message = np.full(len(ops), -1, "i4")
+    rx_message[rx_op] = np.arange(len(rx_op))
+    return Messages(ops, edges, rx_message, rx_op.astype("i4"))
+
+
+@dataclass(frozen=True)
+class Model:
+    """Fabric, routes, operations and attribute rows of one run.
+
+    nicpar : NICPAR rows; nic_param : i4[hosts], row of each NIC. swpar : SWPAR rows; switch_param : i4[switches].
+    start_ps : when the workload starts, absolute. trigger_delay_ps : of notices to another host.
+    """
+
+    fabric: Fabric
+    routes: Routes
+    messages: Messages
+    nicpar: np.ndarray
+    nic_param: np.ndarray
+    swpar: np.ndarray
+    switch_param: np.ndarray
+    seed: int = 1
+    start_ps: int = 0
+    trigger_delay_ps: int = 100_000
+    warnings: list[str] = field(default_factory=list)
+
+
+__all__ = ["EDGES", "JOIN", "ON_RECV_DONE", "OPS", "Messages", "Model", "number_messages"]

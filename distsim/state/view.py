@@ -1,0 +1,43 @@
+"""The state of one rank: the tuple of tables that is every kernel's only argument."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class State(NamedTuple):
+    """Tables of one rank (see `tables`): structured arrays when compiled, lists of row objects in the plain twin."""
+
+    packets: Any      # PACKET
+    ports: Any        # PORT, in order of (node row, ifid)
+    queues: Any       # QUEUE, CLASSES rows a port
+    ins: Any          # IN, in order of (node row, ifid); then departures, one a cut link; then notices, one a rank
+    nodes: Any        # NODE, units contiguous
+    next_ps: Any      # i8 a node: nothing happens there before; then one entry a rank for what leaves
+    swpar: Any        # SWPAR
+    nicpar: Any       # NICPAR
+    nics: Any         # NICROW
+    groups: Any       # GROUP
+    group_hash: Any   # i4: first group of each bucket
+    tx: Any           # TXPDC
+    slots: Any        # SLOT, rings of TXPDC rows
+    rx: Any           # RXPDC
+    words: Any        # WORD, rings of RXPDC rows
+    rxmsg: Any        # RXMSG
+    ops: Any          # OP
+    edges: Any        # EDGE
+    heap: Any         # PENDING, a heap a NIC
+    counters: Any     # COUNTERS, one a NIC
+    perf: Any         # PERF
+    pools: Any        # POOL
+    clock: Any        # CLOCK, one row
+    node_of_host: Any # i4 a host: its NODE row, -1 when on another rank
+    host_leaf: Any    # i4 a host: column of its leaf switch in `route`
+    host_port: Any    # i4 a host: PORT row from its leaf switch, -1 when that is on another rank
+    route: Any        # i4: ECMP set by (switch, leaf column)
+    set_begin: Any    # i4
+    set_count: Any    # i4
+    members: Any      # i4: PORT rows
+    keys: Any         # i8 scratch: the merge of in-links
+    units: Any        # UNIT
+    order: Any        # i4: node rows in the order they are visited (fuzz tests shuffle it within a unit)

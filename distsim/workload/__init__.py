@@ -1,0 +1,22 @@
+"""Workloads: from a checked specification to tables of operations and what starts them."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from distsim.workload import several
+from distsim.workload.base import Context
+from distsim.workload.order import late_starts
+from distsim.workload.registry import PARTS, build_part
+from distsim.workload.types import Workload
+
+__all__ = ["WORKLOADS", "build", "late_starts"]
+
+WORKLOADS: dict[str, ModuleType] = {**PARTS, "several": several}
+
+
+def build(spec: Any, hosts: int, seed: int) -> Workload:
+    """The workload of a specification (a `Spec` of WORKLOADS) on a fabric of `hosts` NICs; InputError when it does not
+    fit. Rows are in the order of the file or of the generator."""
+    return build_part(spec, Context(hosts, seed), WORKLOADS)
