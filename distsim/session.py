@@ -86,10 +86,10 @@ class Session:
         """Rank 0 compiles, the others then load what it compiled."""
         begin = time.perf_counter()
         if self.comm.rank == 0:
-            warm(self.simulation.state)
+            warm(self.simulation.holder.ref)
         self.comm.barrier()
         if self.comm.rank != 0:
-            warm(self.simulation.state)
+            warm(self.simulation.holder.ref)
         self.wall["compile_s"] = time.perf_counter() - begin
 
     def _open_records(self) -> None:

@@ -14,10 +14,11 @@ import numpy as np
 
 from .errors import DistsimError
 from .kernels import drive, status
+from .kernels.handle import Holder
 from .parallel.comm import Communicator
 from .parallel.exchange import FAULTY, INTERRUPTED, RUNNING, Exchange
 from .state import tables as t
-from .state.allocate import POOL_TABLE, cell, ensure_room, set_cell, to_array
+from .state.allocate import POOL_TABLE, cell, set_cell, to_array
 from .state.build import reset_extremes
 from .state.network import Placement
 from .state.view import State
@@ -53,7 +54,7 @@ class Simulation:
 
     comm: Communicator
     here: Placement
-    state: State
+    initial: State
     workload_start_ps: int
     stop_ps: int
     interval_ps: int
@@ -68,21 +69,27 @@ class Simulation:
     interrupted: bool = False
 
     def __post_init__(self) -> None:
+        self.holder = Holder(self.initial)
         compiled = isinstance(self.state.clock, np.ndarray)
         self.events_a_call = self.events_a_call or (EVENTS_A_CALL if compiled else SLOW_EVENTS_A_CALL)
-        self.exchange = Exchange(self.comm, self.here, self.state)
+        self.exchange = Exchange(self.comm, self.here, self.holder)
         self.next_tick_ps = self.workload_start_ps + self.interval_ps
+
+    @property
+    def state(self) -> State:
+        """The tables as they are now."""
+        return self.holder.state
 
     def run(self) -> None:
         """Run to the end: nothing left and the next periodic tick written, or the stop time, or an interruption."""
-        self.state, nearest, _ = self.exchange.swap(self.state, 0, RUNNING)
+        nearest, _ = self.exchange.swap(0, RUNNING)
         while nearest < self.stop_ps and not self.interrupted:
             self._ticks_until(nearest)
             end = min(nearest + self.here.window_ps, self.next_tick_ps, self.stop_ps)
             outcome = self._window(end)
             self.now_ps = end
             self.on_progress(self.state, end)
-            self.state, nearest, worst = self.exchange.swap(self.state, end, outcome)
+            nearest, worst = self.exchange.swap(end, outcome)
             if worst == FAULTY:
                 raise SimulationFault(self._fault_text())
             if self.after_window is not None:
@@ -106,7 +113,7 @@ class Simulation:
         """Run this rank to `end_ps`."""
         while True:
             begin = time.perf_counter()
-            code = drive.run_window(self.state, end_ps, self.events_a_call)
+            code = drive.run_window(self.holder.ref, end_ps, self.events_a_call)
             self.timing.kernels += time.perf_counter() - begin
             self.timing.calls += 1
             if code == status.FAULT:
@@ -121,7 +128,7 @@ class Simulation:
     def _grow(self) -> None:
         pool = cell(self.state.clock, 0, "need")
         rows = 2 * len(getattr(self.state, POOL_TABLE[pool])) + cell(self.state.pools, pool, "margin") + 8
-        self.state = ensure_room(self.state, pool, rows)
+        self.holder.ensure_room(pool, rows)
 
     def _ticks_until(self, time_ps: int) -> None:
         """Write the periodic rows of every instant up to `time_ps`; nothing happens between them."""

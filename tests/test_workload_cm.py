@@ -38,7 +38,8 @@ def op(workload: Workload, user_id: int, kind: int = SEND) -> np.void:
 
 def test_plain_flows(tmp_path: Path) -> None:
     workload = read_text(tmp_path, "Nodes 4\r\nConnections 3\r\n# header comment\r\n\r\n"
-                                   "3->0 id 5 start 16000000000 size 100\r\n0->1 start 5 size 0\r\n1->2 id 1 start 2e3 size 1099511627776 prio 3\r\n")
+                                   "3->0 id 5 start 16000000000 size 100\r\n0->1 start 5 size 0\r\n"
+                                   "1->2 id 1 start 2e3 size 1099511627776 prio 3\r\n")
     assert workload.ops[["user_id", "host", "dst", "size_bytes", "start_ps", "deps"]].tolist() == [
         (5, 3, 0, 100, 16_000_000_000, 0), (2, 0, 1, 0, 5, 0), (1, 1, 2, 2**40, 2000, 0)]
     assert len(workload.edges) == 0

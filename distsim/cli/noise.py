@@ -9,7 +9,7 @@ _RULE = b"-" * 40
 _ABOUT_EXITS = re.compile(
     rb"\w+run (?:detected that one or more processes exited with non-zero|has exited due to process)"
     rb"|Primary job +terminated normally|MPI_ABORT was invoked")
-_STRAY = re.compile(rb"\[[^]]*\] PMIX ERROR: |\x00*$")
+_STRAY = re.compile(rb"\[[^]]*\] (?:PMIX ERROR: |Epoll )|\x00*$")
 
 
 def forward(source: IO[bytes], target: IO[bytes]) -> None:

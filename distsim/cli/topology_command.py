@@ -16,12 +16,15 @@ from .options import config_argument, ranks_option, read, set_option
 def command(config: str, assignments: tuple[str, ...], ranks: int | None) -> None:
     """Show tiers, links, rates, delays and lookahead of the fabric of CONFIG, and how ranks would split it."""
     checked = read(config, assignments)
+    from distsim import fabric as topologies
+    from distsim.errors import InputError
     from distsim.fabric.summary import summary
     from distsim.parallel.partition import partition_report
 
-    from .inputs import build_fabric
-
-    fabric = build_fabric(checked)
+    try:
+        fabric = topologies.build(checked.fabric, checked.link_rules())
+    except InputError as error:
+        raise checked.placed(error) from None
     report = partition_report(fabric, ranks or 1, checked.trigger_delay_ps)
     rows = [*summary(fabric), *_split(report, checked.trigger_delay_ps)]
     width = max(len(label) for label, _ in rows)
@@ -33,11 +36,19 @@ def command(config: str, assignments: tuple[str, ...], ranks: int | None) -> Non
 
 def _split(report: dict[str, Any], trigger_delay_ps: int) -> list[tuple[str, str]]:
     """Label and value of each line about lookahead and ranks."""
-    from distsim.quantities import spell_time
-
-    rows = [("trigger delay", spell_time(trigger_delay_ps)), ("lookahead", spell_time(report["lookahead_ps"])),
-            ("ranks", str(len(report["parts"])))]
-    rows += [(f"rank {part['rank']}", f"{part['nics']} NICs, {part['switches']} switches") for part in report["parts"]]
-    if len(report["parts"]) > 1:
-        rows += [("cut links", str(report["cut_links"])), ("exchange window", spell_time(report["window_ps"]))]
+    parts = report["parts"]
+    rows = [("trigger delay", _time(trigger_delay_ps)), ("lookahead", _time(report["lookahead_ps"])),
+            ("ranks", str(len(parts)))]
+    rows += [(f"rank {part['rank']}", f"{part['nics']} NICs, {part['switches']} switches") for part in parts]
+    rows.append(("cut links", str(report["cut_links"])))
+    if report["window_ps"] is not None:
+        rows.append(("exchange window", _time(report["window_ps"])))
     return rows
+
+
+def _time(ps: int) -> str:
+    """``101.24 ns``: a time in the largest unit that leaves at least 1."""
+    from distsim.quantities import TIME_UNITS
+
+    unit = next((name for name, size in reversed(TIME_UNITS.items()) if ps >= size), "ps")
+    return f"{ps / TIME_UNITS[unit]:.12g} {unit}"

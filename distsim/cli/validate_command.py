@@ -24,14 +24,16 @@ def command(config: str | None, assignments: tuple[str, ...], seed: int | None, 
     if config is None:
         raise click.UsageError("give a CONFIG to check, or --schema")
     checked = read(config, assignments, seed)
-    from .inputs import build_fabric, build_workload
-
-    fabric = build_fabric(checked)
-    workload = build_workload(checked, fabric.hosts)
-    for warning in [*fabric.warnings, *workload.warnings]:
-        click.echo(f"distsim: warning: {warning}", err=True)
+    from distsim.assemble import assemble
+    from distsim.errors import InputError
     from distsim.workload.types import SEND
 
-    flows = int((workload.ops["kind"] == SEND).sum())
+    try:
+        model = assemble(checked)
+    except InputError as error:
+        raise checked.placed(error) from None
+    for warning in model.warnings:
+        click.echo(f"distsim: warning: {warning}", err=True)
+    fabric, flows = model.fabric, int((model.messages.ops["kind"] == SEND).sum())
     click.echo(f"{config}: valid; {fabric.hosts} NICs, {len(fabric.nodes) - fabric.hosts} switches, {flows} flows, "
                f"configuration {checked.digest()[:16]}")

@@ -155,9 +155,9 @@ class Config:
 
     def placed(self, error: InputError) -> InputError:
         """The same error with file and line, when it says no more than where (``workload.hosts``) it is."""
-        if error.file is not None or error.where is None:
+        place = tuple(int(key) if key.isdigit() else key for key in (error.where or "").split("."))
+        if error.file is not None or place[0] not in self.document.data:
             return error
-        place = tuple(int(key) if key.isdigit() else key for key in error.where.split("."))
         return problem(self.document, place, error.message)
 
     def _check(self, chosen: tuple[int, ...], section: str, name: str, rules: Rules) -> None:

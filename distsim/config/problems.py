@@ -85,11 +85,11 @@ def _message(entry: dict[str, Any], place: Place, owners: Models, field: FieldIn
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         return f"kind {shown(_kind(given))} is not valid; valid values: {entry.get('ctx', {}).get('expected_tags', '')}"
     if kind in _RANGE_ERRORS:
-        return f"{_spelled(given, field)} is out of range{range_text(field) or '; ' + entry['msg']}"
+        return f"{_spelled(given, field)} is out of range{range_text(field) or f'; {_lower(entry)}'}"
     wanted = _TYPES.get(kind.removesuffix("_from_float").removesuffix("_parsing").removesuffix("_type"))
     if wanted is not None:
         return f"{shown(given)} is not {wanted}{range_text(field)}"
-    return f"{shown(given)} is not valid: {entry['msg'][0].lower()}{entry['msg'][1:]}{range_text(field)}"
+    return f"{shown(given)} is not valid: {_lower(entry)}{range_text(field)}"
 
 
 def shown(value: Any) -> str:
@@ -150,6 +150,10 @@ def _choices(given: Any, field: FieldInfo | None, expected: str) -> str:
         return f"valid values: {expected}"
     close = nearest(str(given), options)
     return f"valid values: {', '.join(options)}" + (f"; nearest: {close}" if close else "")
+
+
+def _lower(entry: dict[str, Any]) -> str:
+    return f"{entry['msg'][0].lower()}{entry['msg'][1:]}"
 
 
 def _kind(given: Any) -> Any:

@@ -15,7 +15,7 @@ import yaml
 from distsim.errors import InputError
 
 Place = tuple[str | int, ...]
-MAX_NODES = 2_000_000
+MAX_REPEATED = 100_000  # entries that aliases may repeat
 _BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -81,16 +81,18 @@ class _Reader:
         self.file = file
         self.lines: dict[Place, int] = {}
         self.open: set[int] = set()
-        self.count = 0
+        self.seen: set[int] = set()
+        self.repeated = 0
 
     def error(self, message: str, node: Any, place: Place) -> InputError:
         where = ".".join(map(str, place)) or None
         return InputError(message, file=self.file, line=node.start_mark.line + 1, where=where)
 
     def value(self, node: Any, place: Place) -> Any:
-        self.count += 1
-        if id(node) in self.open or self.count > MAX_NODES:
-            raise self.error("an alias that contains itself, or too many entries", node, place)
+        self.repeated += id(node) in self.seen
+        self.seen.add(id(node))
+        if id(node) in self.open or self.repeated > MAX_REPEATED:
+            raise self.error("an alias that contains itself, or aliases that repeat too much", node, place)
         self.lines.setdefault(place, node.start_mark.line + 1)
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, place)

@@ -73,28 +73,6 @@ def first_pending(s, nic):
 
 
 @small
-def take_in(s, nic_row, node, now_ps):
-    """Process the packet at the head of the NIC's in-link."""
-    i = take_arrival(s, node, 0)
-    p = s.packets[i]
-    kind = p.ptype
-    if kind == RUD_REQUEST:
-        receive_data(s, nic_row, i, now_ps)
-        return
-    if kind == PROBE:
-        receive_probe(s, nic_row, i, now_ps)
-        return
-    s.clock[0].delivered += 1
-    if kind == ACK_CC:
-        receive_ack(s, nic_row, p, now_ps)
-    elif kind == NACK:
-        receive_nack(s, nic_row, p, now_ps)
-    else:
-        receive_probe_ack(s, nic_row, p, now_ps)
-    give_packet(s, i)
-
-
-@small
 def next_event(s, nic, node, port):
     """Earliest thing the NIC has to do."""
     due = max(port_due(s, nic, port), nic.now_ps)
@@ -102,29 +80,14 @@ def next_event(s, nic, node, port):
 
 
 @kernel
-def step(s, row, now_ps):
-    """Do the one thing that comes first at `now_ps`; the port then starts what it can."""
+def run_nic(s, row, end_ps):
+    """Do all that the NIC has to do before `end_ps`; False when a table or the budget ran short on the way.
+
+    One thing at a time, the first by (time, port, arrival, timer, operation); after each the port starts what it can.
+    """
     node = s.nodes[row]
     nic_row = node.nic
     nic = s.nics[nic_row]
-    port = s.ports[nic.port]
-    nic.now_ps = now_ps
-    if port_due(s, nic, port) <= now_ps:
-        transmit(s, nic_row, now_ps)
-        return
-    if head_ps(s, node.in_begin, NEVER) == now_ps:
-        take_in(s, nic_row, node, now_ps)
-    elif nic.rto_ps == now_ps:
-        expire_timers(s, nic_row, now_ps)
-    else:
-        run_operation(s, nic_row, now_ps)
-
-
-@kernel
-def run_nic(s, row, end_ps):
-    """Do all that the NIC has to do before `end_ps`; False when a table or the budget ran short on the way."""
-    node = s.nodes[row]
-    nic = s.nics[node.nic]
     port = s.ports[nic.port]
     clock = s.clock[0]
     while True:
@@ -139,4 +102,27 @@ def run_nic(s, row, end_ps):
             clock.need = need
             return False
         clock.budget -= 1
-        step(s, row, now)
+        nic.now_ps = now
+        if port_due(s, nic, port) <= now:
+            transmit(s, nic_row, now)
+        elif head_ps(s, node.in_begin, NEVER) == now:
+            i = take_arrival(s, node, 0)
+            p = s.packets[i]
+            kind = p.ptype
+            if kind == RUD_REQUEST:
+                receive_data(s, nic_row, i, now)
+            elif kind == PROBE:
+                receive_probe(s, nic_row, i, now)
+            else:
+                clock.delivered += 1
+                if kind == ACK_CC:
+                    receive_ack(s, nic_row, p, now)
+                elif kind == NACK:
+                    receive_nack(s, nic_row, p, now)
+                else:
+                    receive_probe_ack(s, nic_row, p, now)
+                give_packet(s, i)
+        elif nic.rto_ps == now:
+            expire_timers(s, nic_row, now)
+        else:
+            run_operation(s, nic_row, now)

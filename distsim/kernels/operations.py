@@ -183,6 +183,9 @@ def run_operation(s, nic_row, now_ps):
     op = s.ops[row]
     if op.state == OP_ACTIVE or op.state == OP_DONE:
         return                       # one of several notices had started it already
+    if op.any_of > 1:                # it starts at the any_of-th notice
+        op.any_of -= 1
+        return
     clock = s.clock[0]
     clock.ops_started += 1
     op.ready_ps = now_ps

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..kernels import exchange as kernels
 from ..kernels.drive import next_event_ps
+from ..kernels.handle import Holder
 from ..state import tables as t
-from ..state.allocate import cell, ensure_room, row_class, to_rows
+from ..state.allocate import cell, row_class, to_rows
 from ..state.network import Placement
-from ..state.view import State
 from .comm import Communicator
 
 # What a rank tells the others each window.
@@ -23,49 +23,49 @@ RUNNING, INTERRUPTED, FAULTY = 0, 1, 2
 class Exchange:
     """The packets of one rank that cross to others."""
 
-    def __init__(self, comm: Communicator, here: Placement, state: State) -> None:
+    def __init__(self, comm: Communicator, here: Placement, holder: Holder) -> None:
         self.comm = comm
         self.here = here
+        self.holder = holder
         self.seconds = 0.0
         self.windows = 0
         self.packets_sent = 0
-        self._twin = not isinstance(state.clock, np.ndarray)
+        self._twin = not isinstance(holder.state.clock, np.ndarray)
         self._in_of = here.in_of.tolist() if self._twin else here.in_of
         self._buffer: Any = np.zeros(0, t.PACKET)
 
-    def swap(self, state: State, end_ps: int, status: int) -> tuple[State, int, int]:
-        """Exchange after the window that ended at `end_ps`. Returns (state, earliest event anywhere, worst status)."""
+    def swap(self, end_ps: int, status: int) -> tuple[int, int]:
+        """Exchange after the window that ended at `end_ps`. Returns (earliest event anywhere, worst status)."""
+        ref = self.holder.ref
         if self.comm.size == 1:
-            return state, int(next_event_ps(state)), status
+            return int(next_event_ps(ref)), status
         begin = time.perf_counter()
-        nearest = int(next_event_ps(state))
-        counts = [0 if rank == self.here.rank else int(kernels.count_departures(state, first, count))
+        nearest = int(next_event_ps(ref))
+        counts = [0 if rank == self.here.rank else int(kernels.count_departures(ref, first, count))
                   for rank, (first, count) in enumerate(self.here.departures)]
         total = sum(counts)
-        send = self._pack(state, total)
+        send = self._pack(total)
         head = np.array([0, total, nearest, status], "i8")
         heads, received = self.comm.exchange(head, send, counts)
-        state = self._accept(state, received, end_ps)
+        self._accept(received, end_ps)
         self.seconds += time.perf_counter() - begin
         self.windows += 1
         self.packets_sent += total
-        return state, int(heads[:, NEXT_PS].min()), int(heads[:, STATUS].max())
+        return int(heads[:, NEXT_PS].min()), int(heads[:, STATUS].max())
 
-    def _pack(self, state: State, total: int) -> np.ndarray:
+    def _pack(self, total: int) -> np.ndarray:
         rows = self._rows(total)
         at = 0
         for rank, (first, count) in enumerate(self.here.departures):
             if rank != self.here.rank:
-                at = kernels.pack(state, first, count, rows, at)
+                at = kernels.pack(self.holder.ref, first, count, rows, at)
         return self._array(rows, total)
 
-    def _accept(self, state: State, received: np.ndarray, end_ps: int) -> State:
+    def _accept(self, received: np.ndarray, end_ps: int) -> None:
         count = len(received)
-        if count == 0:
-            return state
-        state = ensure_room(state, t.P_PACKET, cell(state.pools, t.P_PACKET, "used") + count)
-        kernels.accept(state, self._in_of, self._listed(received), count, end_ps)
-        return state
+        if count:
+            self.holder.ensure_room(t.P_PACKET, cell(self.holder.state.pools, t.P_PACKET, "used") + count)
+            kernels.accept(self.holder.ref, self._in_of, self._listed(received), count, end_ps)
 
     def _rows(self, total: int) -> Any:
         if self._twin:

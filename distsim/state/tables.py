@@ -303,7 +303,9 @@ POOLS = P_WORD_RINGS + RING_CLASSES
 UNIT = np.dtype([
     ("first", "i4"), ("count", "i4"),                # children: entries of `order` (level 1) or UNIT rows
     ("node_first", "i4"), ("node_count", "i4"),      # all nodes below
-    ("width_ps", "i8"), ("level", "i8"),
+    ("width_ps", "i8"),           # of its windows
+    ("end_ps", "i8"), ("window_ps", "i8"),           # where it runs to, and the end of the window it is in
+    ("level", "i4"), ("parent", "i4"), ("cursor", "i4"),      # cursor: children begun in this window
 ], align=True)
 
 INF_PS = 2**62

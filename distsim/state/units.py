@@ -73,4 +73,17 @@ def build_units(nodes: int, a: np.ndarray, b: np.ndarray, lookahead_ps: np.ndarr
         spans = merged
     top = len(width)
     rows.append((offset if top > 1 else 0, len(spans), 0, nodes, width[-1], top))
-    return order, np.array(rows, dtype=UNIT)
+    return order, unit_rows(rows)
+
+
+def unit_rows(rows: list[tuple[int, int, int, int, int, int]]) -> np.ndarray:
+    """UNIT rows of (first, count, node_first, node_count, width_ps, level), each told its parent."""
+    table = np.zeros(len(rows), UNIT)
+    for name, values in zip(("first", "count", "node_first", "node_count", "width_ps", "level"), zip(*rows, strict=True),
+                            strict=True):
+        table[name] = values
+    table["parent"] = -1
+    for number, row in enumerate(table):
+        if row["level"] > 1:
+            table["parent"][row["first"]:row["first"] + row["count"]] = number
+    return table

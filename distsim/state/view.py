@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from . import tables as t
+
 
 class State(NamedTuple):
     """Tables of one rank (see `tables`): structured arrays when compiled, lists of row objects in the plain twin."""
@@ -41,3 +45,15 @@ class State(NamedTuple):
     keys: Any         # i8 scratch: the merge of in-links
     units: Any        # UNIT
     order: Any        # i4: node rows in the order they are visited (fuzz tests shuffle it within a unit)
+
+
+_I4, _I8 = np.dtype("i4"), np.dtype("i8")
+DTYPES: dict[str, np.dtype] = {
+    "packets": t.PACKET, "ports": t.PORT, "queues": t.QUEUE, "ins": t.IN, "nodes": t.NODE, "next_ps": _I8,
+    "swpar": t.SWPAR, "nicpar": t.NICPAR, "nics": t.NICROW, "groups": t.GROUP, "group_hash": _I4, "tx": t.TXPDC,
+    "slots": t.SLOT, "rx": t.RXPDC, "words": t.WORD, "rxmsg": t.RXMSG, "ops": t.OP, "edges": t.EDGE, "heap": t.PENDING,
+    "counters": t.COUNTERS, "perf": t.PERF, "pools": t.POOL, "clock": t.CLOCK, "node_of_host": _I4, "host_leaf": _I4,
+    "host_port": _I4, "route": _I4, "set_begin": _I4, "set_count": _I4, "members": _I4, "keys": _I8, "units": t.UNIT,
+    "order": _I4,
+}
+assert tuple(DTYPES) == State._fields
