@@ -119,7 +119,8 @@ def _figures(case: str, runs: list[child.Outcome]) -> dict[str, Any]:
             raise SystemExit(f"{case}: two runs of the same configuration differ")
     rate = statistics.median(run.info["hops_per_s"] for run in runs)
     return {
-        "ranks_used": info["ranks"], "hops": counts["hops"], "hops_per_s": round(rate), "ns_per_hop": round(1e9 / rate, 1),
+        "ranks_used": info["ranks"],
+        "hops": counts["hops"], "hops_per_s": round(rate), "ns_per_hop": round(1e9 / rate, 1),
         "cpu_s": round(statistics.median(run.cpu_s for run in runs), 3),
         "wall_s": round(statistics.median(run.wall_s for run in runs), 3),
         "hot_s": round(statistics.median(run.info["wall"]["hot_s"] for run in runs), 4),

@@ -65,7 +65,8 @@ pip_install() { "$PYTHON" -m pip install --quiet --disable-pip-version-check --n
 
 # Do mpirun, the library that mpi4py finds and mpi4py itself fit together?
 mpi_works() {
-    "$VENV/bin/mpirun" -n 2 "$PYTHON" -c 'import sys; from mpi4py import MPI; sys.exit(MPI.COMM_WORLD.size != 2)' 2>/dev/null
+    "$VENV/bin/mpirun" -n 2 "$PYTHON" -c 'import sys; from mpi4py import MPI; sys.exit(MPI.COMM_WORLD.size != 2)' \
+        2>/dev/null
 }
 
 install_pins() {

@@ -254,6 +254,18 @@ def next_arrival(s, node):
 
 
 @kernel
+def port_end_of(s, row):
+    """`next_port_end` of a node row."""
+    return next_port_end(s, s.nodes[row])
+
+
+@kernel
+def arrival_of(s, row):
+    """`next_arrival` of a node row."""
+    return next_arrival(s, s.nodes[row])
+
+
+@kernel
 def serve_due(s, row, now_ps):
     """Start the service of every port that is due exactly at `now_ps`, by port."""
     node = s.nodes[row]

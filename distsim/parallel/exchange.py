@@ -41,31 +41,32 @@ class Exchange:
             return int(next_event_ps(ref)), status
         begin = time.perf_counter()
         nearest = int(next_event_ps(ref))
-        counts = [0 if rank == self.here.rank else int(kernels.count_departures(ref, first, count))
-                  for rank, (first, count) in enumerate(self.here.departures)]
-        total = sum(counts)
-        send = self._pack(total)
-        head = np.array([0, total, nearest, status], "i8")
-        heads, received = self.comm.exchange(head, send, counts)
-        self._accept(received, end_ps)
+        send, counts = self.departures()
+        heads, received = self.comm.exchange(np.array([0, len(send), nearest, status], "i8"), send, counts)
+        self.accept(received, end_ps)
         self.seconds += time.perf_counter() - begin
         self.windows += 1
-        self.packets_sent += total
+        self.packets_sent += len(send)
         return int(heads[:, NEXT_PS].min()), int(heads[:, STATUS].max())
 
-    def _pack(self, total: int) -> np.ndarray:
-        rows = self._rows(total)
+    def departures(self) -> tuple[np.ndarray, list[int]]:
+        """Take what leaves: PACKET rows by destination rank, and how many there are for each."""
+        ref = self.holder.ref
+        counts = [0 if rank == self.here.rank else int(kernels.count_departures(ref, first, count))
+                  for rank, (first, count) in enumerate(self.here.departures)]
+        rows = self._rows(sum(counts))
         at = 0
         for rank, (first, count) in enumerate(self.here.departures):
             if rank != self.here.rank:
-                at = kernels.pack(self.holder.ref, first, count, rows, at)
-        return self._array(rows, total)
+                at = kernels.pack(ref, first, count, rows, at)
+        return self._array(rows, at), counts
 
-    def _accept(self, received: np.ndarray, end_ps: int) -> None:
-        count = len(received)
-        if count:
-            self.holder.ensure_room(t.P_PACKET, cell(self.holder.state.pools, t.P_PACKET, "used") + count)
-            kernels.accept(self.holder.ref, self._in_of, self._listed(received), count, end_ps)
+    def accept(self, received: np.ndarray, end_ps: int) -> None:
+        """Append what came in to its links; nothing of it may arrive before `end_ps`."""
+        if len(received):
+            self.holder.ensure_room(t.P_PACKET, cell(self.holder.state.pools, t.P_PACKET, "used") + len(received))
+            rows = to_rows(received) if self._twin else received
+            kernels.accept(self.holder.ref, self._in_of, rows, len(received), end_ps)
 
     def _rows(self, total: int) -> Any:
         if self._twin:
@@ -80,6 +81,3 @@ class Exchange:
             return rows[:total]
         names = t.PACKET.names or ()
         return np.array([tuple(getattr(row, name) for name in names) for row in rows], dtype=t.PACKET)
-
-    def _listed(self, received: np.ndarray) -> Any:
-        return to_rows(received) if self._twin else received

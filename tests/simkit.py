@@ -1,0 +1,377 @@
+"""Small random simulations, and ways to run them that must all give the same results.
+
+`run_windows` is the product's loop on one or several ranks inside this process, with every freedom it has: extra window
+ends, visiting order, forced re-entry, table sizes, lazy or eager switches, any partition. `run_oracle` is a plain
+global-queue driver: one instant at a time, every port end an event, nothing lazy. `outcome` is what must be equal.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from distsim.config.nic import Nic
+from distsim.config.switch import Switch
+from distsim.fabric.routing import build_routes
+from distsim.fabric.types import LINKS, NIC, NODES, SWITCH, Fabric
+from distsim.kernels import drive, exchange, nic, status, switch
+from distsim.kernels.handle import Holder
+from distsim.kernels.jit import COMPILED
+from distsim.parallel.comm import Serial
+from distsim.parallel.exchange import Exchange
+from distsim.parameters import nic_row, switch_row
+from distsim.records.nd_stats import port_counters
+from distsim.state import tables as t
+from distsim.state.allocate import POOL_TABLE, cell, set_cell, to_array
+from distsim.state.build import build, reset_extremes
+from distsim.state.model import Model, number_messages
+from distsim.workload.types import EDGES, JOIN, ON_FIRE, ON_RECV_DONE, ON_SEND_DONE, OPS, SEND, Workload
+
+DELAYS_PS = (0, 1_000, 100_000, 100_000, 1_000_000, 50_000_000)
+RATES_BPS = (400_000_000_000, 400_000_000_000, 100_000_000_000, 330_000_000_000)
+FOREVER = 1 << 60
+
+
+# ---- models ---------------------------------------------------------------------------------------------------------------
+def make_fabric(rng: random.Random, racks: int, per_rack: int, spines: int, delays: list[int] | None = None,
+                rates: list[int] | None = None) -> Fabric:
+    """Leaf-spine with a delay and a rate of its own for every cable."""
+    hosts = racks * per_rack
+    nodes = np.zeros(hosts + racks + spines, NODES)
+    nodes["kind"][hosts:] = SWITCH
+    nodes["tier"] = [3] * hosts + [2] * racks + [0] * spines
+    nodes["rack"] = [h // per_rack for h in range(hosts)] + list(range(racks)) + [-1] * spines
+    cables = [(h, hosts + h // per_rack) for h in range(hosts)]
+    cables += [(hosts + r, hosts + racks + s) for r in range(racks) for s in range(spines)]
+    ports = [0] * len(nodes)
+    rows = []
+    for low, high in cables:
+        rate = rng.choice(rates or RATES_BPS)
+        delay = rng.choice(delays or DELAYS_PS)
+        a, b = ports[low], ports[high]
+        ports[low] += 1
+        ports[high] += 1
+        rows += [(low, high, a, b, len(rows) + 1, 1, rate, delay), (high, low, b, a, len(rows), 0, rate, delay)]
+    names = [f"N{i}" for i in range(len(nodes))]
+    return Fabric(nodes, names, np.array(rows, LINKS))
+
+
+def make_workload(rng: random.Random, hosts: int, flows: int) -> Workload:
+    """Random messages; some wait for others, directly, through a barrier or for the k-th of several."""
+    ops: list[tuple] = []
+    edges: list[tuple] = []
+    for i in range(flows):
+        src = rng.randrange(hosts)
+        dst = rng.choice([h for h in range(hosts) if h != src])
+        size = rng.choice([0, 1, 100, 4096, 5000, 40_000, 40_000, 200_000])
+        ops.append([i + 1, SEND, 0, src, dst, size, rng.choice([0, 0, 0, 1, 5_000, 1_000_000]), 0])
+        if i and rng.random() < 0.5:
+            for before in rng.sample(range(i), min(i, rng.choice([1, 1, 2, 3]))):
+                edges.append((before, i, rng.choice([ON_SEND_DONE, ON_RECV_DONE])))
+                ops[i][7] += 1
+            if ops[i][7] > 1 and rng.random() < 0.5:
+                ops[i][2] = rng.randint(1, ops[i][7])
+    if flows > 4 and rng.random() < 0.6:
+        join = len(ops)
+        told = rng.sample(range(flows), 3)
+        ops.append([join + 1, JOIN, 0, min(ops[o][3] for o in told), -1, 0, 0, 3])
+        edges += [(o, join, ON_SEND_DONE) for o in told]
+        src = rng.randrange(hosts)
+        ops.append([join + 2, SEND, 0, src, (src + 1) % hosts, 9000, 0, 1])
+        edges.append((join, join + 1, ON_FIRE))
+    return Workload(np.array([tuple(o) for o in ops], OPS), np.array(edges, EDGES))
+
+
+def make_model(rng: random.Random, fabric: Fabric, workload: Workload, **more: Any) -> Model:
+    """Random attributes, two kinds of NIC and two kinds of switch."""
+    rates = fabric.links["rate_bps"]
+    routes = build_routes(fabric)
+    nic_rows, chosen, seen = [], [], {}
+    kinds = [random_nic(rng), random_nic(rng)]
+    for host in range(fabric.hosts):
+        key = (rng.randrange(2), int(rates[routes.up_link[host]]))
+        if key not in seen:
+            seen[key] = len(nic_rows)
+            nic_rows.append(nic_row(kinds[key[0]], key[1]))
+        chosen.append(seen[key])
+    trimming = rng.random() < 0.6
+    switches = [switch_row(random_switch(rng, trimming)) for _ in range(2)]
+    count = len(fabric.nodes) - fabric.hosts
+    return Model(fabric, routes, number_messages(workload), np.concatenate(nic_rows), np.array(chosen, "i4"),
+                 np.concatenate(switches), np.array([rng.randrange(2) for _ in range(count)], "i4"),
+                 seed=rng.randrange(1000), start_ps=rng.choice([0, 1_000_000]),
+                 trigger_delay_ps=rng.choice([1, 1_000, 100_000]), **more)
+
+
+def random_nic(rng: random.Random) -> Nic:
+    return Nic.model_validate({"TransportProcessingLayers": {
+        "ScalaUETPdsManager": {
+            "TrimmingEnabled": rng.random() < 0.7, "UseDistinctDSCPForRetransmits": rng.random() < 0.5,
+            "PDCGroupsEnabled": rng.random() < 0.7, "AckRequestEveryNthPacket": rng.choice([1, 1, 2, 8]),
+            "AckRequestFirstPacket": rng.random() < 0.5, "AckRequestLastPacket": True,
+            "InitialRetransmitTimeout": rng.choice(["5us", "20us", "150us"]),
+            "MaxExponentialRTOBackoffCount": rng.choice([0, 2, 5]),
+            "FixedRexmitTimeEnable": rng.random() < 0.3, "FixedRexmitTimeout": "30us"},
+        "PacketSpraying": {"DefaultPacketSpraying": {"EntropyMaskBits": rng.choice([0, 3, 7])}},
+        "SemanticLayer": {"RdmaDataMSS": rng.choice([1000, 4096, 4096])},
+        "ScalaUETCongestionControl": {
+            "PassThrough": rng.random() < 0.1, "NSCCEnable": rng.random() < 0.9, "DelayAlpha": rng.choice([0.25, 0.0125]),
+            "InitialBaseRTT": rng.choice(["6us", "2us", "30us"]), "QuickAdaptThreshold": rng.choice(["1us", "24us"])}}})
+
+
+def random_switch(rng: random.Random, trimming: bool) -> Switch:
+    return Switch.model_validate({
+        "PacketTrimmer": {"TrimmingEnabled": trimming},
+        "SharedBufferManager": {"PlaneBDP": rng.choice(["9KB", "20KB", "300KB"]), "QueueDropThreshold": rng.choice([1, 2])},
+        "EcnHandler": {"EwmaWeight": rng.choice([0.1, 1.0]), "MinThreshold": rng.choice([0.1, 0.2]),
+                       "MaxMarkProbability": rng.choice([0.3, 1.0])}})
+
+
+def random_model(seed: int, flows: int = 14) -> Model:
+    """A small random simulation; the same for the same seed."""
+    rng = random.Random(seed)
+    fabric = make_fabric(rng, rng.choice([1, 2, 3]), rng.choice([2, 3, 4]), rng.choice([1, 2, 3]))
+    return make_model(rng, fabric, make_workload(rng, fabric.hosts, rng.choice([3, flows, flows])))
+
+
+# ---- what must be equal -----------------------------------------------------------------------------------------------------
+@dataclass
+class Outcome:
+    """Results by entity, in an order that no rank or table decides."""
+
+    ticks: list[Any] = field(default_factory=list)
+    perf: list[Any] = field(default_factory=list)
+    nics: dict[int, Any] = field(default_factory=dict)
+    ports: dict[int, Any] = field(default_factory=dict)
+    ops: dict[int, Any] = field(default_factory=dict)
+    totals: dict[str, int] = field(default_factory=dict)
+
+    def differs(self, other: Outcome) -> str:
+        """The first difference, or an empty string."""
+        for name in ("totals", "perf", "ops", "nics", "ports", "ticks"):
+            a, b = getattr(self, name), getattr(other, name)
+            if a != b:
+                keys = a if isinstance(a, dict) else range(max(len(a), len(b)))
+                for key in keys:
+                    x = a.get(key) if isinstance(a, dict) else a[key] if key < len(a) else None
+                    y = b.get(key) if isinstance(b, dict) else b[key] if key < len(b) else None
+                    if x != y:
+                        return f"{name}[{key}]: {x} != {y}"
+                return f"{name} differ"
+        return ""
+
+
+COMMON = ("hops", "created", "delivered", "trimmed", "dropped", "ties", "ops_done", "ops_started", "sends_done", "recvs_done")
+
+
+class Rank:
+    """One shard in this process."""
+
+    def __init__(self, model: Model, owner: np.ndarray, rank: int, least: bool = False) -> None:
+        state, self.here = build(model, owner, rank, twin=not COMPILED, least=least)
+        self.model = model
+        self.holder = Holder(state)
+        self.exchange = Exchange(Serial(), self.here, self.holder)
+
+    @property
+    def ref(self) -> Any:
+        return self.holder.ref
+
+    def grow(self) -> None:
+        pool = cell(self.holder.state.pools, 0 + cell(self.holder.state.clock, 0, "need"), "room")
+        number = cell(self.holder.state.clock, 0, "need")
+        table = getattr(self.holder.state, POOL_TABLE[number])
+        assert pool <= len(table)
+        self.holder.ensure_room(number, len(table) + cell(self.holder.state.pools, number, "margin") + 700)
+
+    def nic_ids(self) -> np.ndarray:
+        kinds = self.model.fabric.nodes["kind"][self.here.nodes]
+        return self.here.nodes[kinds == NIC]
+
+    def snapshot(self, time_ps: int) -> tuple[dict, dict]:
+        """Counters by NIC and port figures by link at a tick; starts a new interval."""
+        counters = to_array(self.holder.state.counters, t.COUNTERS).copy()
+        ports = to_array(self.holder.state.ports, t.PORT)
+        ins = to_array(self.holder.state.ins, t.IN)
+        reverse = self.model.fabric.links["reverse"][self.here.ports]
+        figures = port_counters(ports, ins[self.here.in_of[reverse]], time_ps)
+        found = ({int(i): row.item() for i, row in zip(self.nic_ids(), counters, strict=False)},
+                 {int(link): row.item() for link, row in zip(self.here.ports, figures, strict=True)})
+        fresh = counters.copy()
+        reset_extremes(fresh)
+        for k in range(len(fresh)):
+            for name in t.COUNTERS.names:
+                if name.startswith("ivl_"):
+                    set_cell(self.holder.state.counters, k, name, fresh[name][k].item())
+        return found
+
+    def add_to(self, out: Outcome) -> None:
+        """Final figures of this shard."""
+        state = self.holder.state
+        for name in COMMON:
+            out.totals[name] = out.totals.get(name, 0) + cell(state.clock, 0, name)
+        out.totals["alive"] = out.totals.get("alive", 0) + cell(state.pools, t.P_PACKET, "used")
+        rows = to_array(state.perf, t.PERF)[:cell(state.pools, t.P_PERF, "used")]
+        out.perf = sorted([*out.perf, *(row.item() for row in rows)])
+        for row in to_array(state.ops, t.OP)[:int(to_array(state.nics, t.NICROW)["op_count"].sum())]:
+            out.ops[int(row["global_op"])] = (int(row["state"]), int(row["ready_ps"]), int(row["done_ps"]), int(row["rtx_packets"]))
+        for i, row in zip(self.nic_ids(), to_array(state.counters, t.COUNTERS), strict=False):
+            out.nics[int(i)] = row.item()
+        for row in to_array(state.ports, t.PORT):
+            out.ports[int(row["link"])] = tuple(row[name].item() for name in (
+                "tx_packets", "tx_bytes", "tx_drops", "trims", "ecn_marks", "draws", "ecn_average", "queued", "free_ps"))
+
+
+def finish(ranks: list[Rank], ticks: list[Any]) -> Outcome:
+    out = Outcome(ticks=ticks)
+    for rank in ranks:
+        rank.add_to(out)
+    return out
+
+
+def tick_all(ranks: list[Rank], time_ps: int) -> Any:
+    nics: dict = {}
+    ports: dict = {}
+    for rank in ranks:
+        a, b = rank.snapshot(time_ps)
+        nics |= a
+        ports |= b
+    return time_ps, dict(sorted(nics.items())), dict(sorted(ports.items()))
+
+
+# ---- drivers ------------------------------------------------------------------------------------------------------------------
+def run_windows(model: Model, owner: np.ndarray | None = None, *, seed: int | None = None, least: bool = False,
+                tick_ps: int = 20_000_000, stop_ps: int = FOREVER, check: Any = None) -> Outcome:
+    """The product's loop. `seed`: random extra window ends, visiting order and re-entry. `check`: called with each
+    rank after every window."""
+    owner = np.zeros(len(model.fabric.nodes), "i4") if owner is None else owner
+    ranks = [Rank(model, owner, r, least) for r in range(int(owner.max()) + 1)]
+    rng = random.Random(seed)
+    ticks, next_tick = [], model.start_ps + tick_ps
+    while True:
+        nearest = min(int(drive.next_event_ps(rank.ref)) for rank in ranks)
+        while next_tick <= min(nearest, stop_ps - 1) and nearest < FOREVER:
+            ticks.append(tick_all(ranks, next_tick))
+            next_tick += tick_ps
+        if nearest >= FOREVER:
+            ticks.append(tick_all(ranks, next_tick))
+        if nearest >= min(stop_ps, FOREVER):
+            return finish(ranks, ticks)
+        end = min(nearest + ranks[0].here.window_ps, next_tick, stop_ps)
+        if seed is not None and rng.random() < 0.7:
+            end = min(end, nearest + rng.choice([1, 1000, 84_040, 500_000, 3_000_000]))
+        for rank in rng.sample(ranks, len(ranks)) if seed is not None else ranks:
+            run_rank(rank, end, rng if seed is not None else None)
+        swap_packets(ranks, end)
+        if check is not None:
+            for rank in ranks:
+                check(rank)
+
+
+def run_rank(rank: Rank, end_ps: int, rng: random.Random | None) -> None:
+    while True:
+        if rng is not None:
+            shuffle_order(rank, rng)
+        code = drive.run_window(rank.ref, end_ps, rng.choice([1, 2, 7, 50, 100_000]) if rng is not None else 1_000_000)
+        assert code != status.FAULT, status.FAULT_TEXT[cell(rank.holder.state.clock, 0, "fault")]
+        if code == status.OK:
+            return
+        if code == status.NEED:
+            rank.grow()
+
+
+def shuffle_order(rank: Rank, rng: random.Random) -> None:
+    """Visit the nodes of every lowest unit in another order."""
+    for unit in to_array(rank.holder.state.units, t.UNIT):
+        if unit["level"] == 1:
+            first, count = int(unit["first"]), int(unit["count"])
+            place = rng.sample(range(first, first + count), count)
+            for k, row in zip(range(first, first + count), place, strict=True):
+                rank.holder.state.order[k] = row
+
+
+def swap_packets(ranks: list[Rank], end_ps: int) -> None:
+    """What an Alltoallv does."""
+    sent = [rank.exchange.departures() for rank in ranks]
+    for to, rank in enumerate(ranks):
+        parts = []
+        for buffer, counts in sent:
+            begin = sum(counts[:to])
+            parts.append(buffer[begin:begin + counts[to]].copy())
+        rank.exchange.accept(np.concatenate(parts), end_ps)
+        assert cell(rank.holder.state.clock, 0, "fault") == 0
+
+
+def run_oracle(model: Model, *, seed: int = 0, tick_ps: int = 20_000_000, stop_ps: int = FOREVER) -> Outcome:
+    """A global queue of (time, node): everything due at one instant, node by node, with ports served as events."""
+    rng = random.Random(seed)
+    rank = Rank(model, np.zeros(len(model.fabric.nodes), "i4"), 0)
+    nodes = len(rank.here.nodes)
+    kinds = [cell(rank.holder.state.nodes, k, "kind") for k in range(nodes)]
+    queue: list[tuple[int, float, int]] = []
+    queued = [FOREVER] * nodes
+    ticks, next_tick = [], model.start_ps + tick_ps
+
+    def look(k: int) -> None:
+        at = int(rank.holder.state.next_ps[k])
+        if at < queued[k]:
+            queued[k] = at
+            heapq.heappush(queue, (at, rng.random(), k))
+
+    for k in range(nodes):
+        look(k)
+    while queue and queue[0][0] < min(stop_ps, FOREVER):
+        now, _, k = heapq.heappop(queue)
+        if queued[k] != now:
+            continue
+        queued[k] = FOREVER
+        if int(rank.holder.state.next_ps[k]) > now:      # what it waited for is off
+            look(k)
+            continue
+        while next_tick <= now:
+            ticks.append(tick_all([rank], next_tick))
+            next_tick += tick_ps
+        set_cell(rank.holder.state.clock, 0, "end_ps", now)
+        set_cell(rank.holder.state.clock, 0, "budget", 1 << 40)
+        if kinds[k] == NIC:
+            nic_instant(rank, k, now)
+        else:
+            switch_instant(rank, k, now)
+        assert cell(rank.holder.state.clock, 0, "fault") == 0
+        for other in range(nodes):
+            look(other)
+    pending = min(int(at) for at in rank.holder.state.next_ps) < FOREVER
+    while pending and next_tick < stop_ps:
+        ticks.append(tick_all([rank], next_tick))
+        next_tick += tick_ps
+    if not pending:
+        ticks.append(tick_all([rank], next_tick))
+    return finish([rank], ticks)
+
+
+def nic_instant(rank: Rank, k: int, now_ps: int) -> None:
+    set_cell(rank.holder.state.clock, 0, "need", -1)
+    while not nic.run_nic(rank.ref, k, now_ps + 1):
+        rank.grow()
+        set_cell(rank.holder.state.clock, 0, "need", -1)
+
+
+def switch_instant(rank: Rank, k: int, now_ps: int) -> None:
+    """Ends and starts of ports, then arrivals by in-link, until nothing is due."""
+    while True:
+        due = int(switch.port_end_of(rank.ref, k))
+        arrival, link = switch.arrival_of(rank.ref, k)
+        rank.holder.state.next_ps[k] = min(due, arrival)
+        if min(due, arrival) > now_ps:
+            return
+        if due == now_ps:
+            switch.serve_due(rank.ref, k, now_ps)
+        else:
+            switch.take_one(rank.ref, k, link, now_ps)
+
+
+__all__ = ["JOIN", "exchange", "make_fabric", "make_model", "make_workload", "random_model", "run_oracle", "run_windows"]
