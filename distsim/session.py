@@ -17,8 +17,8 @@ from . import records
 from .assemble import assemble, eager_wanted
 from .errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNFINISHED, DistsimError
 from .fabric.types import NIC
-from .kernels.jit import COMPILED
-from .kernels.warm import warm
+from .kernels.mode import COMPILED
+from .kernels.native import Kernels, load_kernels
 from .parallel.comm import Communicator
 from .parallel.partition import partition
 from .progress import Progress
@@ -73,10 +73,7 @@ class Session:
     def _build(self) -> None:
         self.model = assemble(self.config, eager=eager_wanted())
         self.owner = partition(self.model.fabric, self.comm.size)
-        state, self.here = build(self.model, self.owner, self.comm.rank, twin=not COMPILED)
-        self.simulation = Simulation(
-            self.comm, self.here, state, self.config.workload_start_ps, self.config.stop_ps, self.config.interval_ps,
-            self._on_tick, self._on_perf, self._on_progress, lambda: self.signals.asked)
+        self.initial, self.here = build(self.model, self.owner, self.comm.rank, twin=not COMPILED)
         self.flows = int(np.count_nonzero(self.model.messages.ops["kind"] == SEND))
         if not self.quiet:
             for line in self.model.warnings:
@@ -85,11 +82,12 @@ class Session:
     def _compile(self) -> None:
         """Rank 0 compiles, the others then load what it compiled."""
         begin = time.perf_counter()
-        if self.comm.rank == 0:
-            warm(self.simulation.holder.ref)
+        kernels: Kernels | None = load_kernels() if self.comm.rank == 0 else None
         self.comm.barrier()
-        if self.comm.rank != 0:
-            warm(self.simulation.holder.ref)
+        self.simulation = Simulation(
+            self.comm, self.here, self.initial, kernels or load_kernels(), self.config.workload_start_ps,
+            self.config.stop_ps, self.config.interval_ps, self._on_tick, self._on_perf, self._on_progress,
+            lambda: self.signals.asked)
         self.wall["compile_s"] = time.perf_counter() - begin
 
     def _open_records(self) -> None:

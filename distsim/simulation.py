@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .errors import DistsimError
-from .kernels import drive, status
+from .kernels import status
 from .kernels.handle import Holder
+from .kernels.native import Kernels
 from .parallel.comm import Communicator
 from .parallel.exchange import FAULTY, INTERRUPTED, RUNNING, Exchange
 from .state import tables as t
@@ -55,6 +56,7 @@ class Simulation:
     comm: Communicator
     here: Placement
     initial: State
+    kernels: Kernels
     workload_start_ps: int
     stop_ps: int
     interval_ps: int
@@ -72,7 +74,7 @@ class Simulation:
         self.holder = Holder(self.initial)
         compiled = isinstance(self.state.clock, np.ndarray)
         self.events_a_call = self.events_a_call or (EVENTS_A_CALL if compiled else SLOW_EVENTS_A_CALL)
-        self.exchange = Exchange(self.comm, self.here, self.holder)
+        self.exchange = Exchange(self.comm, self.here, self.holder, self.kernels)
         self.next_tick_ps = self.workload_start_ps + self.interval_ps
 
     @property
@@ -113,7 +115,7 @@ class Simulation:
         """Run this rank to `end_ps`."""
         while True:
             begin = time.perf_counter()
-            code = drive.run_window(self.holder.ref, end_ps, self.events_a_call)
+            code = self.kernels.run_window(self.holder.ref, end_ps, self.events_a_call)
             self.timing.kernels += time.perf_counter() - begin
             self.timing.calls += 1
             if code == status.FAULT:

@@ -18,9 +18,10 @@ from distsim.config.nic import Nic
 from distsim.config.switch import Switch
 from distsim.fabric.routing import build_routes
 from distsim.fabric.types import LINKS, NIC, NODES, SWITCH, Fabric
-from distsim.kernels import drive, exchange, nic, status, switch
+from distsim.kernels import entry, nic, status, switch
 from distsim.kernels.handle import Holder
-from distsim.kernels.jit import COMPILED
+from distsim.kernels.mode import COMPILED
+from distsim.kernels.native import load_kernels
 from distsim.parallel.comm import Serial
 from distsim.parallel.exchange import Exchange
 from distsim.parameters import nic_row, switch_row
@@ -34,6 +35,7 @@ from distsim.workload.types import EDGES, JOIN, ON_FIRE, ON_RECV_DONE, ON_SEND_D
 DELAYS_PS = (0, 1_000, 100_000, 100_000, 1_000_000, 50_000_000)
 RATES_BPS = (400_000_000_000, 400_000_000_000, 100_000_000_000, 330_000_000_000)
 FOREVER = 1 << 60
+KERNELS = load_kernels()
 
 
 # ---- models ---------------------------------------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ class Rank:
         state, self.here = build(model, owner, rank, twin=not COMPILED, least=least)
         self.model = model
         self.holder = Holder(state)
-        self.exchange = Exchange(Serial(), self.here, self.holder)
+        self.exchange = Exchange(Serial(), self.here, self.holder, KERNELS)
 
     @property
     def ref(self) -> Any:
@@ -253,7 +255,7 @@ def run_windows(model: Model, owner: np.ndarray | None = None, *, seed: int | No
     rng = random.Random(seed)
     ticks, next_tick = [], model.start_ps + tick_ps
     while True:
-        nearest = min(int(drive.next_event_ps(rank.ref)) for rank in ranks)
+        nearest = min(KERNELS.next_event_ps(rank.ref) for rank in ranks)
         while next_tick <= min(nearest, stop_ps - 1) and nearest < FOREVER:
             ticks.append(tick_all(ranks, next_tick))
             next_tick += tick_ps
@@ -276,7 +278,7 @@ def run_rank(rank: Rank, end_ps: int, rng: random.Random | None) -> None:
     while True:
         if rng is not None:
             shuffle_order(rank, rng)
-        code = drive.run_window(rank.ref, end_ps, rng.choice([1, 2, 7, 50, 100_000]) if rng is not None else 1_000_000)
+        code = KERNELS.run_window(rank.ref, end_ps, rng.choice([1, 2, 7, 50, 100_000]) if rng is not None else 1_000_000)
         assert code != status.FAULT, status.FAULT_TEXT[cell(rank.holder.state.clock, 0, "fault")]
         if code == status.OK:
             return
@@ -374,4 +376,4 @@ def switch_instant(rank: Rank, k: int, now_ps: int) -> None:
             switch.take_one(rank.ref, k, link, now_ps)
 
 
-__all__ = ["JOIN", "exchange", "make_fabric", "make_model", "make_workload", "random_model", "run_oracle", "run_windows"]
+__all__ = ["JOIN", "entry", "make_fabric", "make_model", "make_workload", "random_model", "run_oracle", "run_windows"]

@@ -54,8 +54,8 @@ def copy_packet(a, b):
 
 
 @kernel
-def pack(s, first, count, buffer, at):
-    """Move what waits in the FIFOs `first`.. into `buffer` from row `at` on; returns the row after the last."""
+def pack(s, first, count, at):
+    """Move what waits in the FIFOs `first`.. into the outbox from row `at` on; returns the row after the last."""
     clock = s.clock[0]
     for row in range(first, first + count):
         fifo = s.ins[row]
@@ -63,8 +63,8 @@ def pack(s, first, count, buffer, at):
         while i >= 0:
             p = s.packets[i]
             after = p.next
-            copy_packet(buffer[at], p)
-            buffer[at].next = fifo.link
+            copy_packet(s.outbox[at], p)
+            s.outbox[at].next = fifo.link
             if fifo.link >= 0:
                 clock.handed_over += 1
             give_packet(s, i)
@@ -77,12 +77,12 @@ def pack(s, first, count, buffer, at):
 
 
 @kernel
-def accept(s, in_of_link, buffer, count, end_ps):
-    """Take over `count` packets (the pool has room for them); none may arrive before `end_ps`, the end of the finished
+def accept(s, count, end_ps):
+    """Take over `count` packets of the inbox (the pool has room for them); none may arrive before `end_ps`, the end of the finished
     window."""
     clock = s.clock[0]
     for at in range(count):
-        q = buffer[at]
+        q = s.inbox[at]
         if q.time_ps < end_ps and clock.fault == 0:
             clock.fault = FAULT_EARLY
             clock.fault_at = q.time_ps
@@ -95,9 +95,10 @@ def accept(s, in_of_link, buffer, count, end_ps):
         i = take_packet(s)
         p = s.packets[i]
         copy_packet(p, q)
-        row = in_of_link[q.next]
+        row = s.in_of_link[q.next]
         append_in(s, row, i, p)
         clock.taken_over += 1
         node = s.ins[row].node
         if p.time_ps < s.next_ps[node]:
             s.next_ps[node] = p.time_ps
+    return 0

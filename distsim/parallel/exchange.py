@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any
-
 import numpy as np
 
-from ..kernels import exchange as kernels
-from ..kernels.drive import next_event_ps
 from ..kernels.handle import Holder
+from ..kernels.native import Kernels
 from ..state import tables as t
-from ..state.allocate import cell, row_class, to_rows
+from ..state.allocate import cell, to_array, to_rows
 from ..state.network import Placement
 from .comm import Communicator
 
@@ -23,24 +20,23 @@ RUNNING, INTERRUPTED, FAULTY = 0, 1, 2
 class Exchange:
     """The packets of one rank that cross to others."""
 
-    def __init__(self, comm: Communicator, here: Placement, holder: Holder) -> None:
+    def __init__(self, comm: Communicator, here: Placement, holder: Holder, kernels: Kernels) -> None:
         self.comm = comm
         self.here = here
         self.holder = holder
+        self.kernels = kernels
         self.seconds = 0.0
         self.windows = 0
         self.packets_sent = 0
-        self._twin = not isinstance(holder.state.clock, np.ndarray)
-        self._in_of = here.in_of.tolist() if self._twin else here.in_of
-        self._buffer: Any = np.zeros(0, t.PACKET)
+        self._compiled = isinstance(holder.state.clock, np.ndarray)
 
     def swap(self, end_ps: int, status: int) -> tuple[int, int]:
         """Exchange after the window that ended at `end_ps`. Returns (earliest event anywhere, worst status)."""
         ref = self.holder.ref
         if self.comm.size == 1:
-            return int(next_event_ps(ref)), status
+            return self.kernels.next_event_ps(ref), status
         begin = time.perf_counter()
-        nearest = int(next_event_ps(ref))
+        nearest = self.kernels.next_event_ps(ref)
         send, counts = self.departures()
         heads, received = self.comm.exchange(np.array([0, len(send), nearest, status], "i8"), send, counts)
         self.accept(received, end_ps)
@@ -51,33 +47,20 @@ class Exchange:
 
     def departures(self) -> tuple[np.ndarray, list[int]]:
         """Take what leaves: PACKET rows by destination rank, and how many there are for each."""
-        ref = self.holder.ref
-        counts = [0 if rank == self.here.rank else int(kernels.count_departures(ref, first, count))
+        counts = [0 if rank == self.here.rank else self.kernels.count_departures(self.holder.ref, first, count)
                   for rank, (first, count) in enumerate(self.here.departures)]
-        rows = self._rows(sum(counts))
+        self.holder.ensure_rows("outbox", sum(counts))
         at = 0
         for rank, (first, count) in enumerate(self.here.departures):
             if rank != self.here.rank:
-                at = kernels.pack(ref, first, count, rows, at)
-        return self._array(rows, at), counts
+                at = self.kernels.pack(self.holder.ref, first, count, at)
+        return to_array(self.holder.state.outbox[:at], t.PACKET), counts
 
     def accept(self, received: np.ndarray, end_ps: int) -> None:
         """Append what came in to its links; nothing of it may arrive before `end_ps`."""
-        if len(received):
-            self.holder.ensure_room(t.P_PACKET, cell(self.holder.state.pools, t.P_PACKET, "used") + len(received))
-            rows = to_rows(received) if self._twin else received
-            kernels.accept(self.holder.ref, self._in_of, rows, len(received), end_ps)
-
-    def _rows(self, total: int) -> Any:
-        if self._twin:
-            cls = row_class(t.PACKET)
-            return [cls() for _ in range(total)]
-        if len(self._buffer) < total:
-            self._buffer = np.zeros(2 * total, t.PACKET)
-        return self._buffer
-
-    def _array(self, rows: Any, total: int) -> np.ndarray:
-        if not self._twin:
-            return rows[:total]
-        names = t.PACKET.names or ()
-        return np.array([tuple(getattr(row, name) for name in names) for row in rows], dtype=t.PACKET)
+        count = len(received)
+        if count:
+            self.holder.ensure_room(t.P_PACKET, cell(self.holder.state.pools, t.P_PACKET, "used") + count)
+            self.holder.ensure_rows("inbox", count)
+            self.holder.state.inbox[:count] = received if self._compiled else to_rows(received)
+            self.kernels.accept(self.holder.ref, count, end_ps)

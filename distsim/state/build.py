@@ -46,7 +46,8 @@ def build(model: Model, owner: np.ndarray, rank: int, *, twin: bool = False, lea
         swpar=model.swpar, nicpar=model.nicpar, nics=nics,
         group_hash=np.full(power_of_two(max(16, BUCKETS_PER_NIC * len(nics))), -1, "i4"),
         rxmsg=rxmsg, ops=ops, edges=at_least_one(edges), heap=heap, counters=empty_counters(len(nics)), pools=pools,
-        clock=clock_row(model), keys=np.zeros(int(nodes["in_count"].max(initial=1)) + 1, "i8"), units=here.units,
+        clock=clock_row(model), outbox=np.zeros(1, t.PACKET), inbox=np.zeros(1, t.PACKET), in_of_link=here.in_of,
+        keys=np.zeros(int(nodes["in_count"].max(initial=1)) + 1, "i8"), units=here.units,
         order=np.arange(len(nodes), dtype="i4"), **tables, **route_tables(model, here))
     if twin:
         state = to_twin(state)
