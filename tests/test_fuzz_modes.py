@@ -1,0 +1,45 @@
+"""The same kernels compiled, as plain Python, and with bounds checks: the same results, and a row out of range raises."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from simkit import KERNELS, Rank, random_model, run_windows
+
+from distsim.kernels.mode import BOUNDSCHECK, COMPILED
+
+SEEDS = (0, 3, 5)
+PROGRAM = """
+import json, sys
+from simkit import random_model, run_windows
+print(json.dumps([run_windows(random_model(seed)).__dict__ for seed in json.loads(sys.argv[1])]))
+"""
+
+
+def elsewhere(**environment: str) -> list:
+    """Outcomes of SEEDS from a process of its own."""
+    done = subprocess.run([sys.executable, "-c", PROGRAM, json.dumps(SEEDS)], capture_output=True, text=True, check=True,
+                          cwd=os.path.dirname(__file__), env={**os.environ, **environment})
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(not COMPILED, reason="compares compiled kernels with the twin")
+def test_the_plain_python_twin_gives_the_same_results():
+    here = json.loads(json.dumps([run_windows(random_model(seed)).__dict__ for seed in SEEDS]))
+    assert elsewhere(NUMBA_DISABLE_JIT="1") == here
+
+
+@pytest.mark.core
+@pytest.mark.skipif(COMPILED and not BOUNDSCHECK, reason="compiled kernels check no bounds unless NUMBA_BOUNDSCHECK=1")
+def test_a_row_out_of_range_raises():
+    import numpy as np
+
+    model = random_model(0)
+    rank = Rank(model, np.zeros(len(model.fabric.nodes), "i4"), 0)
+    rank.holder.state.order[0] = 10**6
+    with pytest.raises(IndexError):
+        KERNELS.run_window(rank.ref, 1 << 60, 1000)
