@@ -29,8 +29,9 @@ def eager_wanted() -> bool:
 def assemble(config: Config, *, eager: bool = False) -> Model:
     """The model of a configuration; InputError when its parts do not fit together."""
     fabric = fabrics.build(config.fabric, config.link_rules())
-    config.check_overrides([(fabric.names[i], int(fabric.nodes["rack"][i])) for i in range(fabric.hosts)],
-                           [(fabric.names[i], int(fabric.nodes["tier"][i])) for i in range(fabric.hosts, len(fabric.nodes))])
+    names, nodes, hosts = fabric.names, fabric.nodes, fabric.hosts
+    config.check_overrides([(names[i], int(nodes["rack"][i])) for i in range(hosts)],
+                           [(names[i], int(nodes["tier"][i])) for i in range(hosts, len(nodes))])
     workload = workloads.build(config.workload, fabric.hosts, config.seed)
     if not len(workload.ops):
         raise InputError("has no flows", where="workload")
@@ -42,8 +43,8 @@ def assemble(config: Config, *, eager: bool = False) -> Model:
     run_ps = config.stop_ps - config.workload_start_ps
     late = workloads.late_starts(workload, run_ps)
     if late:
-        warnings.append(f"{len(late)} flows start after the run has stopped (first: id {workload.ops['user_id'][late[0]]}) "
-                        "and never run")
+        first = workload.ops["user_id"][late[0]]
+        warnings.append(f"{len(late)} flows start after the run has stopped (first: id {first}) and never run")
     return Model(fabric, routes, number_messages(workload), nicpar, nic_param, swpar, switch_param, seed=config.seed,
                  start_ps=config.workload_start_ps, trigger_delay_ps=config.trigger_delay_ps, warnings=warnings)
 
@@ -51,7 +52,7 @@ def assemble(config: Config, *, eager: bool = False) -> Model:
 def nic_parameters(config: Config, fabric: Fabric, up_link: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """NICPAR rows and the row of each NIC; NICs with the same attributes and link rate share one."""
     rows: dict[tuple[int, int], int] = {}
-    tables = []
+    tables: list[np.ndarray] = []
     chosen = np.zeros(fabric.hosts, "i4")
     rates = fabric.links["rate_bps"][up_link]
     racks = fabric.nodes["rack"]
@@ -69,7 +70,7 @@ def nic_parameters(config: Config, fabric: Fabric, up_link: np.ndarray) -> tuple
 def switch_parameters(config: Config, fabric: Fabric) -> tuple[np.ndarray, np.ndarray]:
     """SWPAR rows and the row of each switch, by switch node id - hosts."""
     rows: dict[int, int] = {}
-    tables = []
+    tables: list[np.ndarray] = []
     chosen = np.zeros(len(fabric.nodes) - fabric.hosts, "i4")
     for k in range(len(chosen)):
         node = fabric.hosts + k

@@ -1,8 +1,8 @@
 """Attribute rows of the kernels, derived from the configuration.
 
 Sources: scala-computing/docs models/scala-uet-nic/congestion-control (The congestion window, Target queue delay, Worked
-example), models/scala-switch/shared-buffer (Buffer under the UET policy) and packet-handling (ECN marking). The gains of
-the increase routines are not printed there; they take the form of UEC 1.0 section 3.6.13 with the attributes' names
+example), models/scala-switch/shared-buffer (Buffer under the UET policy) and packet-handling (ECN marking). The gains
+of the increase routines are not printed there; they take the form of UEC 1.0 section 3.6.13 with the attributes' names
 (`distsim/README.md`, Decisions).
 """
 
@@ -57,7 +57,9 @@ def nic_row(nic: Nic, link_bps: int) -> np.ndarray:
     row["qa_gate"] = cc.QuickAdaptGate
     row["pass_through"] = cc.PassThrough
     row["nscc_enable"] = cc.NSCCEnable
-    row["max_window_bytes"] = cc.MaxCongestionWindow * mtu if cc.OverrideUetSpecMaxCWind else 1.5 * rate_gbps * base / 8000
+    row["max_window_bytes"] = 1.5 * rate_gbps * base / 8000
+    if cc.OverrideUetSpecMaxCWind:
+        row["max_window_bytes"] = cc.MaxCongestionWindow * mtu
     scale = rate_gbps * base / (cc.ReferenceNetworkLinkSpeed / 10**9 * cc.ReferenceNetworkRTT)
     row["alpha"] = cc.AlphaMultiplier * scale * mtu / cc.ReferenceNetworkRTT
     row["fair_bytes"] = cc.FairIncreaseMultiplier * scale * mtu

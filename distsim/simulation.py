@@ -136,8 +136,9 @@ class Simulation:
         """Write the periodic rows of every instant up to `time_ps`; nothing happens between them."""
         while self.next_tick_ps <= time_ps:
             begin = time.perf_counter()
-            counters = to_array(self.state.counters, t.COUNTERS)
-            self.on_tick(self.next_tick_ps, counters, to_array(self.state.ports, t.PORT), to_array(self.state.ins, t.IN))
+            state = self.state
+            counters = to_array(state.counters, t.COUNTERS)
+            self.on_tick(self.next_tick_ps, counters, to_array(state.ports, t.PORT), to_array(state.ins, t.IN))
             self._reset_extremes(counters)
             self.next_tick_ps += self.interval_ps
             self.timing.records += time.perf_counter() - begin

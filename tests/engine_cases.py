@@ -17,6 +17,7 @@ from distsim.fabric import fat_tree, leaf_spine
 from distsim.fabric.links import uniform_rules
 from distsim.fabric.routing import build_routes
 from distsim.fabric.types import Fabric
+from distsim.kernels.mode import COMPILED
 from distsim.parameters import nic_row, switch_row
 from distsim.state import tables as t
 from distsim.state.allocate import cell, set_cell
@@ -90,10 +91,10 @@ def model(fabric: Fabric, ops: list[tuple], edges: list[tuple] | None = None, *,
 class Run:
     """One rank that stops where it is told to."""
 
-    def __init__(self, model: Model, owner: np.ndarray | None = None, rank: int = 0, least: bool = False) -> None:
+    def __init__(self, model: Model, owner: np.ndarray | None = None, rank: int = 0) -> None:
         self.model = model
         owner = np.zeros(len(model.fabric.nodes), "i4") if owner is None else owner
-        self.rank = Rank(model, owner, rank, least)
+        self.rank = Rank(model, owner, rank, least=not COMPILED)      # the twin is quicker with small tables
 
     @property
     def state(self) -> Any:

@@ -38,7 +38,7 @@ FOREVER = 1 << 60
 KERNELS = load_kernels()
 
 
-# ---- models ---------------------------------------------------------------------------------------------------------------
+# ---- models ----------------------------------------------------------------------------------------------------------
 def make_fabric(rng: random.Random, racks: int, per_rack: int, spines: int, delays: list[int] | None = None,
                 rates: list[int] | None = None) -> Fabric:
     """Leaf-spine with a delay and a rate of its own for every cable."""
@@ -121,14 +121,16 @@ def random_nic(rng: random.Random) -> Nic:
         "PacketSpraying": {"DefaultPacketSpraying": {"EntropyMaskBits": rng.choice([0, 3, 7])}},
         "SemanticLayer": {"RdmaDataMSS": rng.choice([1000, 4096, 4096])},
         "ScalaUETCongestionControl": {
-            "PassThrough": rng.random() < 0.1, "NSCCEnable": rng.random() < 0.9, "DelayAlpha": rng.choice([0.25, 0.0125]),
+            "PassThrough": rng.random() < 0.1, "NSCCEnable": rng.random() < 0.9,
+            "DelayAlpha": rng.choice([0.25, 0.0125]),
             "InitialBaseRTT": rng.choice(["6us", "2us", "30us"]), "QuickAdaptThreshold": rng.choice(["1us", "24us"])}}})
 
 
 def random_switch(rng: random.Random, trimming: bool) -> Switch:
     return Switch.model_validate({
         "PacketTrimmer": {"TrimmingEnabled": trimming},
-        "SharedBufferManager": {"PlaneBDP": rng.choice(["9KB", "20KB", "300KB"]), "QueueDropThreshold": rng.choice([1, 2])},
+        "SharedBufferManager": {"PlaneBDP": rng.choice(["9KB", "20KB", "300KB"]),
+                                "QueueDropThreshold": rng.choice([1, 2])},
         "EcnHandler": {"EwmaWeight": rng.choice([0.1, 1.0]), "MinThreshold": rng.choice([0.1, 0.2]),
                        "MaxMarkProbability": rng.choice([0.3, 1.0])}})
 
@@ -140,7 +142,7 @@ def random_model(seed: int, flows: int = 14) -> Model:
     return make_model(rng, fabric, make_workload(rng, fabric.hosts, rng.choice([3, flows, flows])))
 
 
-# ---- what must be equal -----------------------------------------------------------------------------------------------------
+# ---- what must be equal ------------------------------------------------------------------------------------------
 @dataclass
 class Outcome:
     """Results by entity, in an order that no rank or table decides."""
@@ -167,7 +169,9 @@ class Outcome:
         return ""
 
 
-COMMON = ("hops", "created", "delivered", "trimmed", "dropped", "ties", "ops_done", "ops_started", "sends_done", "recvs_done")
+COMMON = ("hops", "created", "delivered", "trimmed", "dropped", "ties", "ops_done", "ops_started", "sends_done",
+          "recvs_done")
+PORT_FIGURES = ("tx_packets", "tx_bytes", "tx_drops", "trims", "ecn_marks", "draws", "ecn_average", "queued", "free_ps")
 
 
 class Rank:
@@ -184,10 +188,8 @@ class Rank:
         return self.holder.ref
 
     def grow(self) -> None:
-        pool = cell(self.holder.state.pools, 0 + cell(self.holder.state.clock, 0, "need"), "room")
         number = cell(self.holder.state.clock, 0, "need")
         table = getattr(self.holder.state, POOL_TABLE[number])
-        assert pool <= len(table)
         self.holder.ensure_room(number, len(table) + cell(self.holder.state.pools, number, "margin") + 700)
 
     def nic_ids(self) -> np.ndarray:
@@ -220,12 +222,12 @@ class Rank:
         rows = to_array(state.perf, t.PERF)[:cell(state.pools, t.P_PERF, "used")]
         out.perf = sorted([*out.perf, *(row.item() for row in rows)])
         for row in to_array(state.ops, t.OP)[:int(to_array(state.nics, t.NICROW)["op_count"].sum())]:
-            out.ops[int(row["global_op"])] = (int(row["state"]), int(row["ready_ps"]), int(row["done_ps"]), int(row["rtx_packets"]))
+            figures = (row[name].item() for name in ("state", "ready_ps", "done_ps", "rtx_packets"))
+            out.ops[int(row["global_op"])] = tuple(figures)
         for i, row in zip(self.nic_ids(), to_array(state.counters, t.COUNTERS), strict=False):
             out.nics[int(i)] = row.item()
         for row in to_array(state.ports, t.PORT):
-            out.ports[int(row["link"])] = tuple(row[name].item() for name in (
-                "tx_packets", "tx_bytes", "tx_drops", "trims", "ecn_marks", "draws", "ecn_average", "queued", "free_ps"))
+            out.ports[int(row["link"])] = tuple(row[name].item() for name in PORT_FIGURES)
 
 
 def finish(ranks: list[Rank], ticks: list[Any]) -> Outcome:
@@ -245,7 +247,7 @@ def tick_all(ranks: list[Rank], time_ps: int) -> Any:
     return time_ps, dict(sorted(nics.items())), dict(sorted(ports.items()))
 
 
-# ---- drivers ------------------------------------------------------------------------------------------------------------------
+# ---- drivers -----------------------------------------------------------------------------------------------------
 def run_windows(model: Model, owner: np.ndarray | None = None, *, seed: int | None = None, least: bool = False,
                 tick_ps: int = 20_000_000, stop_ps: int = FOREVER, check: Any = None) -> Outcome:
     """The product's loop. `seed`: random extra window ends, visiting order and re-entry. `check`: called with each
@@ -278,7 +280,8 @@ def run_rank(rank: Rank, end_ps: int, rng: random.Random | None) -> None:
     while True:
         if rng is not None:
             shuffle_order(rank, rng)
-        code = KERNELS.run_window(rank.ref, end_ps, rng.choice([1, 2, 7, 50, 100_000]) if rng is not None else 1_000_000)
+        budget = rng.choice([1, 2, 7, 50, 100_000]) if rng is not None else 1_000_000
+        code = KERNELS.run_window(rank.ref, end_ps, budget)
         assert code != status.FAULT, status.FAULT_TEXT[cell(rank.holder.state.clock, 0, "fault")]
         if code == status.OK:
             return

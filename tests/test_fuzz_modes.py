@@ -1,4 +1,4 @@
-"""The same kernels compiled, as plain Python, and with bounds checks: the same results, and a row out of range raises."""
+"""The same kernels compiled, as plain Python, and with bounds checks: the same results; a row out of range raises."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ print(json.dumps([run_windows(random_model(seed)).__dict__ for seed in json.load
 
 def elsewhere(**environment: str) -> list:
     """Outcomes of SEEDS from a process of its own."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM, json.dumps(SEEDS)], capture_output=True, text=True, check=True,
-                          cwd=os.path.dirname(__file__), env={**os.environ, **environment})
+    done = subprocess.run([sys.executable, "-c", PROGRAM, json.dumps(SEEDS)], capture_output=True, text=True,
+                          check=True, cwd=os.path.dirname(__file__), env={**os.environ, **environment})
     return json.loads(done.stdout)
 
 

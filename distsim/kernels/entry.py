@@ -31,7 +31,7 @@ def compile_native() -> tuple[bytes, str]:
     from .stateref import state_ref
 
     def entry(address: Any, code: Any, a: Any, b: Any, c: Any) -> Any:
-        return call(state_ref(address), code, a, b, c)
+        return call(state_ref(address), code, a, b, c)  # type: ignore[call-arg]
 
     compiled = cfunc(types.int64(*[types.int64] * 5), error_model="numpy")(entry)
     _, _, (code, _) = compiled._library.serialize_using_object_code()
@@ -39,6 +39,6 @@ def compile_native() -> tuple[bytes, str]:
 
 
 if COMPILED:
-    from . import stateref as _stateref      # numba has to know the type before anything is compiled
+    from . import stateref as _stateref  # numba has to know the type before anything is compiled
 
     _ = _stateref

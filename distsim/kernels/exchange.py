@@ -78,8 +78,10 @@ def pack(s, first, count, at):
 
 @kernel
 def accept(s, count, end_ps):
-    """Take over `count` packets of the inbox (the pool has room for them); none may arrive before `end_ps`, the end of the finished
-    window."""
+    """Take over `count` packets of the inbox (the pool has room for them).
+
+    None may arrive before `end_ps`, the end of the finished window.
+    """
     clock = s.clock[0]
     for at in range(count):
         q = s.inbox[at]

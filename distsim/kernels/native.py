@@ -20,8 +20,8 @@ FILE = "kernels.o"
 SYMBOL_FILE = "kernels.json"
 RUN_WINDOW, NEXT_EVENT, COUNT_DEPARTURES, PACK, ACCEPT = range(5)      # as in `entry`
 # What numba's error paths call. Kernels raise nothing, so these are never reached; they end the process if they are.
-NEVER_CALLED = ("NRT_Free", "numba_do_raise", "numba_gil_ensure", "numba_gil_release", "numba_runtime_build_excinfo_struct",
-                "numba_unpickle")
+NEVER_CALLED = ("NRT_Free", "numba_do_raise", "numba_gil_ensure", "numba_gil_release",
+                "numba_runtime_build_excinfo_struct", "numba_unpickle")
 
 Call = Callable[[Any, int, int, int, int], int]
 

@@ -3,7 +3,18 @@ used is never touched. Whoever takes has checked that there is room (`nic.room_f
 
 from __future__ import annotations
 
-from ..state.tables import P_GROUP, P_PACKET, P_RX, P_SLOT, P_SLOT_RINGS, P_TX, P_WORD, P_WORD_RINGS, SLOT_RING, WORD_RING
+from ..state.tables import (
+    P_GROUP,
+    P_PACKET,
+    P_RX,
+    P_SLOT,
+    P_SLOT_RINGS,
+    P_TX,
+    P_WORD,
+    P_WORD_RINGS,
+    SLOT_RING,
+    WORD_RING,
+)
 from .jit import kernel, small
 
 

@@ -76,7 +76,7 @@ def _unbox_handle(typ: Any, obj: Any, c: Any) -> Any:
 class _StateAttributes(AttributeTemplate):
     key = StateRefType
 
-    def generic_resolve(self, typ: Any, attr: str) -> Any:
+    def generic_resolve(self, typ: Any, attr: str) -> Any:  # type: ignore[override]
         return TableType(ELEMENTS[attr]) if attr in ELEMENTS else None
 
 

@@ -1,4 +1,4 @@
-"""What a kernel returns, and what its faults mean. Kernels raise nothing: an exception would leave tables half-written."""
+"""What a kernel returns, and what its faults mean. Kernels raise nothing: that would leave tables half-written."""
 
 OK = 0        # the window is done
 NEED = 1      # a table is short of rows (`clock.need` names the pool): grow it and call again

@@ -62,8 +62,8 @@ class Mpi:
         try:
             from mpi4py import MPI
         except ImportError as error:
-            raise RunError(f"started by an MPI launcher with {launched_ranks()} processes, but mpi4py cannot be imported "
-                           f"({error}); install distsim-uet[mpi]") from error
+            raise RunError(f"started by an MPI launcher with {launched_ranks()} processes, but mpi4py cannot be "
+                           f"imported ({error}); install distsim-uet[mpi]") from error
         self._mpi = MPI
         self._world = MPI.COMM_WORLD
         self.rank: int = self._world.Get_rank()
@@ -105,8 +105,8 @@ class Mpi:
     def exchange(self, head: np.ndarray, send: np.ndarray, counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Swap a head of a few int64 and packet records with every rank.
 
-        head : i8[k], sent to all, its first entry replaced by the number of records for that rank. send : PACKET rows by
-        destination rank; counts : rows for each. Returns (heads i8[ranks, k] by source, received PACKET rows by source).
+        head : i8[k], sent to all, its first entry replaced by the number of records for that rank. send : PACKET rows
+        by destination rank; counts : rows for each. Returns (heads i8[ranks, k], received PACKET rows), by source.
         """
         heads = np.tile(head, (self.size, 1))
         heads[:, 0] = counts

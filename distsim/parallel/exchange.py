@@ -1,8 +1,9 @@
-"""Once a window: what leaves this rank goes out, what comes in is appended to its links, and the next event is agreed."""
+"""Once a window: what leaves this rank goes out, what comes in joins its links, and the next event is agreed."""
 
 from __future__ import annotations
 
 import time
+
 import numpy as np
 
 from ..kernels.handle import Holder

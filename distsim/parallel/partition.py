@@ -74,10 +74,27 @@ def partition(fabric: Fabric, ranks: int, name: str | None = None) -> np.ndarray
         raise InputError(f"{name!r} is no partition; valid: {', '.join(PARTITIONS)}", where="DISTSIM_PARTITION")
     if ranks > len(fabric.nodes):
         raise InputError(f"{ranks} ranks are more than the {len(fabric.nodes)} nodes of the fabric", where="ranks")
-    owner = PARTITIONS[name](fabric, ranks)
-    if len(np.unique(owner)) != ranks:
-        owner = in_order(fabric, ranks)
-    return owner
+    return keep_together(fabric, PARTITIONS[name](fabric, ranks), ranks)
+
+
+def keep_together(fabric: Fabric, owner: np.ndarray, ranks: int) -> np.ndarray:
+    """The partition with no zero-delay link cut, and no rank without a node. i4[nodes].
+
+    Raises InputError when there are more ranks than parts that zero-delay links leave apart.
+    """
+    from ..state.units import components
+
+    links = fabric.links[fabric.links["delay_ps"] == 0]
+    part = components(len(fabric.nodes), links["src"], links["dst"])
+    owner = owner[part].astype("i4")
+    if len(np.unique(owner)) == ranks:
+        return owner
+    parts = np.unique(part)
+    if ranks > len(parts):
+        raise InputError(f"{ranks} ranks are more than the {len(parts)} parts that links without delay leave apart; "
+                         "such links are never cut", where="ranks")
+    return in_order(fabric, ranks) if len(parts) == len(part) else (
+        (np.searchsorted(parts, part) * ranks) // len(parts)).astype("i4")
 
 
 def partition_report(fabric: Fabric, ranks: int, trigger_delay_ps: int | None = None) -> dict[str, Any]:
@@ -96,8 +113,9 @@ def partition_report(fabric: Fabric, ranks: int, trigger_delay_ps: int | None = 
     if window is not None and trigger_delay_ps is not None:
         window = min(window, trigger_delay_ps)
     is_nic = fabric.nodes["kind"] == NIC
-    parts = [{"rank": rank, "nics": int(np.count_nonzero(is_nic & (owner == rank))),
-              "switches": int(np.count_nonzero(~is_nic & (owner == rank))), "nodes": int(np.count_nonzero(owner == rank))}
+    nics = np.bincount(owner[is_nic], minlength=ranks).tolist()
+    nodes = np.bincount(owner, minlength=ranks).tolist()
+    parts = [{"rank": rank, "nics": nics[rank], "switches": nodes[rank] - nics[rank], "nodes": nodes[rank]}
              for rank in range(ranks)]
     return {"lookahead_ps": int(lookahead.min()), "window_ps": window, "cut_links": int(np.count_nonzero(crossing)),
             "parts": parts}

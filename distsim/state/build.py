@@ -23,7 +23,8 @@ def power_of_two(value: int) -> int:
     return 1 << max(0, int(value - 1).bit_length())
 
 
-def build(model: Model, owner: np.ndarray, rank: int, *, twin: bool = False, least: bool = False) -> tuple[State, Placement]:
+def build(model: Model, owner: np.ndarray, rank: int, *, twin: bool = False,
+          least: bool = False) -> tuple[State, Placement]:
     """Tables of this rank.
 
     owner : i4[nodes], rank of every node. twin : as lists of row objects, for uncompiled kernels. least : start with as
@@ -76,8 +77,10 @@ def empty_counters(nics: int) -> np.ndarray:
 def reset_extremes(rows: np.ndarray) -> None:
     """Start a new interval: no sample yet."""
     for name in rows.dtype.names or ():
-        if name.startswith("ivl_"):
-            rows[name] = t.NO_SAMPLE_MIN if name.endswith("_min") else 0 if name.startswith("ivl_max") else t.NO_SAMPLE_MAX
+        if name.startswith("ivl_max"):
+            rows[name] = 0
+        elif name.startswith("ivl_"):
+            rows[name] = t.NO_SAMPLE_MIN if name.endswith("_min") else t.NO_SAMPLE_MAX
 
 
 def clock_row(model: Model) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..fabric.types import NIC
-from ..workload.types import ON_RECV_DONE, SEND
+from ..workload.types import ON_RECV_DONE
 from . import tables as t
 from .model import Model
 from .network import Placement
@@ -76,14 +76,15 @@ def edges_table(model: Model, here: Placement, ops: np.ndarray, op_ids: np.ndarr
     edges = model.messages.edges
     received = edges["when"] == ON_RECV_DONE
     at_send, at_recv = edges[~received], edges[received]
-    parts = []
-    for table, ids, chosen, base in ((ops, op_ids, at_send, 0), (rxmsg, rx_ops, at_recv, None)):
+    parts: list[np.ndarray] = []
+    offset = 0
+    for table, ids, chosen in ((ops, op_ids, at_send), (rxmsg, rx_ops, at_recv)):
         first = np.searchsorted(chosen["src"], ids)
         count = np.searchsorted(chosen["src"], ids, side="right") - first
-        offset = sum(len(part) for part in parts) if base is None else base
         table["edge_begin"] = offset + np.cumsum(count) - count
         table["edge_count"] = count
         parts.append(chosen["dst"][runs(first, count)])
+        offset += len(parts[-1])
     told = np.concatenate(parts).astype("i8")
     rows = np.zeros(len(told), t.EDGE)
     rows["op"] = told
@@ -116,5 +117,3 @@ def pending_table(model: Model, nics: np.ndarray, ops: np.ndarray, op_ids: np.nd
     rows["op"][at] = queued
     return rows
 
-
-__all__ = ["SEND", "edges_table", "nics_table", "ops_table", "pending_table", "runs", "rxmsg_table"]

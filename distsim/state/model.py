@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..fabric.types import Fabric, Routes
-from ..workload.types import EDGES, JOIN, ON_RECV_DONE, OPS, SEND, Workload
+from ..workload.types import SEND, Workload
 
 
 @dataclass(frozen=True)
@@ -62,5 +62,3 @@ class Model:
     trigger_delay_ps: int = 100_000
     warnings: list[str] = field(default_factory=list)
 
-
-__all__ = ["EDGES", "JOIN", "ON_RECV_DONE", "OPS", "Messages", "Model", "number_messages"]

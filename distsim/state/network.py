@@ -22,7 +22,8 @@ class Placement:
 
     nodes : i8[n], node id of each local row (units contiguous). row_of : i8[all nodes], local row or -1.
     owner : i4[all nodes], rank of each. ports : link row of each PORT row; port_of : i8[links], PORT row or -1.
-    in_of : i4[links], IN row of links that end here, or -1. departures : (first IN row, count) for each rank, notices last.
+    in_of : i4[links], IN row of links that end here, or -1. departures : (first IN row, count) for each rank, its
+    notices last; departing : link of each of these rows, -1 for notices.
     window_ps : least lookahead of an edge between ranks (WIDEST_PS with one rank).
     """
 
@@ -134,7 +135,7 @@ def nodes_table(model: Model, here: Placement) -> np.ndarray:
     switches = rows["kind"] == SWITCH
     rows["param"][switches] = model.switch_param[ids[switches] - hosts]
     rows["eager"][switches] = model.swpar["eager"][rows["param"][switches]]
-    rows["salt"] = (ids.astype("i8") * 0x9E3779B1 + 0x7F4A7C15) & 0xFFFFFFFF      # from the node id: the same on every run
+    rows["salt"] = (ids.astype("i8") * 0x9E3779B1 + 0x7F4A7C15) & 0xFFFFFFFF      # from the node id alone
     rows["leaf"] = -1
     rows["leaf"][switches] = routes.leaf_index[ids[switches]]
     rows["route_begin"][switches] = np.arange(np.count_nonzero(switches)) * routes.table.shape[1]

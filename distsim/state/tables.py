@@ -124,8 +124,8 @@ NICROW = np.dtype([
     ("pdc_head", "i4"), ("pdc_tail", "i4"),          # all open sending PDCs, in order of creation
     ("rto_ps", "i8"),             # no retransmission timer expires before this
     ("now_ps", "i8"),             # latest event
-    ("op_begin", "i4"), ("op_count", "i4"), ("op_first", "i4"),      # its operations: rows, and global id of the first
-    ("rx_begin", "i4"), ("rx_count", "i4"), ("rx_first", "i4"),      # messages it receives: rows, global id of the first
+    ("op_begin", "i4"), ("op_count", "i4"), ("op_first", "i4"),      # its operations: rows, global id of the first
+    ("rx_begin", "i4"), ("rx_count", "i4"), ("rx_first", "i4"),      # messages it receives, likewise
     ("heap_begin", "i4"), ("heap_size", "i4"), ("heap_room", "i4"),  # pending operations, a binary heap
     ("next_tx_id", "i4"), ("next_rx_id", "i4"),      # PDC ids to try next
     ("open_tx", "i4"), ("open_rx", "i4"),

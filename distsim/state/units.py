@@ -46,8 +46,8 @@ def components(nodes: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def build_units(nodes: int, a: np.ndarray, b: np.ndarray, lookahead_ps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Units over `nodes` nodes and the edges a-b.
 
-    Returns (order, units): order i8[nodes], the nodes so that every unit is a run of it; units UNIT[...], children before
-    parents, the unit of everything last.
+    Returns (order, units): order i8[nodes], the nodes so that every unit is a run of it; units UNIT[...], children
+    before parents, the unit of everything last.
     """
     width = widths(lookahead_ps)
     labels = []              # of the levels between the nodes and the top, widest first
@@ -67,7 +67,8 @@ def build_units(nodes: int, a: np.ndarray, b: np.ndarray, lookahead_ps: np.ndarr
         for start, end in zip(starts, ends, strict=True):
             child = int(np.searchsorted(firsts, start))
             count = int(np.searchsorted(firsts, end)) - child
-            rows.append((offset + child if level > 1 else child, count, int(start), int(end - start), width[level - 1], level))
+            begin = offset + child if level > 1 else child
+            rows.append((begin, count, int(start), int(end - start), width[level - 1], level))
             merged.append((0, 0, int(start), int(end - start)))
         offset = len(rows) - len(merged)
         spans = merged
@@ -79,8 +80,8 @@ def build_units(nodes: int, a: np.ndarray, b: np.ndarray, lookahead_ps: np.ndarr
 def unit_rows(rows: list[tuple[int, int, int, int, int, int]]) -> np.ndarray:
     """UNIT rows of (first, count, node_first, node_count, width_ps, level), each told its parent."""
     table = np.zeros(len(rows), UNIT)
-    for name, values in zip(("first", "count", "node_first", "node_count", "width_ps", "level"), zip(*rows, strict=True),
-                            strict=True):
+    names = ("first", "count", "node_first", "node_count", "width_ps", "level")
+    for name, values in zip(names, zip(*rows, strict=True), strict=True):
         table[name] = values
     table["parent"] = -1
     for number, row in enumerate(table):

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from ..jit import kernel, small
 
-# "About 1 us": eight ticks of 128 ns. A sample must undercut the base RTT by more, and the new base lies that much above.
+# "About 1 us": eight ticks of 128 ns. A sample must undercut the base RTT by more, and the new base lies that much
+# above the sample.
 BASE_RTT_GUARD_PS = 1_024_000
 # The pending increase is applied once this many nominal packets were acknowledged (8 * MTU in the specification).
 ADJUST_PACKETS = 8

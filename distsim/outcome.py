@@ -1,0 +1,146 @@
+"""What a run came to: every rank's totals, and on rank 0 run.json, the final table and the exit code."""
+
+from __future__ import annotations
+
+import platform
+import resource
+import sys
+import time
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import records
+from .errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNFINISHED
+from .kernels.mode import COMPILED
+from .results_summary import Totals, Unfinished, flow_statistics, summary_lines
+from .state import tables as t
+from .state.allocate import cell, to_array
+from .workload.types import SEND
+
+if TYPE_CHECKING:
+    from .session import Session
+
+PAYLOAD_OVERHEAD_BYTES = 106
+UNFINISHED_LISTED = 10
+TOTALS = ("hops", "created", "delivered", "trimmed", "dropped", "ties", "sends_done", "ops_started")
+SUMMED = (*TOTALS, "in_flight", "retransmitted", "unfinished")
+
+
+def rank_totals(session: Session) -> dict[str, Any]:
+    """What this rank contributes, as plain data."""
+    state = session.simulation.state
+    timing, exchange = session.simulation.timing, session.simulation.exchange
+    ops = to_array(state.ops, t.OP)
+    pending = np.flatnonzero((ops["kind"] == SEND) & (ops["state"] != t.OP_DONE))
+    perf = np.concatenate(session.perf) if session.perf else np.zeros(0, t.PERF)
+    wall = {"hot_s": timing.kernels, "records_s": timing.records, "exchange_s": exchange.seconds}
+    return {name: cell(state.clock, 0, name) for name in TOTALS} | {
+        "in_flight": cell(state.pools, t.P_PACKET, "used"),
+        "retransmitted": int(to_array(state.counters, t.COUNTERS)["num_rtx"].sum()),
+        "unfinished": len(pending),
+        "unfinished_list": [unfinished(session, ops[row]) for row in pending[:UNFINISHED_LISTED]],
+        "perf": perf.tobytes(), "files": session.records.files(), "wall": session.wall | wall,
+        "windows": exchange.windows, "packets_exchanged": exchange.packets_sent, "nodes": len(session.here.nodes),
+        "cpu_s": time.process_time(), "loop_cpu_s": session.loop_cpu_s, "peak_memory_mb": peak_memory_mb(),
+    }
+
+
+def unfinished(session: Session, op: np.void) -> list[int]:
+    """[user id, from, to, bytes, acknowledged bytes] of a message that is not done."""
+    state = session.simulation.state
+    acked = 0
+    if op["pdc"] >= 0 and op["state"] == t.OP_ACTIVE:
+        node = cell(state.nics, int(op["nic"]), "node")
+        mss = cell(state.nicpar, cell(state.nodes, node, "param"), "mss_bytes")
+        acked = min(cell(state.tx, int(op["pdc"]), "unacked") * mss, int(op["length_bytes"]))
+    source = session.model.messages.ops["host"][op["global_op"]]
+    return [int(op["user_id"]), int(source), int(op["dst"]), int(op["length_bytes"]), acked]
+
+
+def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
+    """On rank 0: write run.json; the final table and the exit code. RunError when run.json cannot be written."""
+    perf = np.frombuffer(b"".join(rank.pop("perf") for rank in ranks), t.PERF)
+    perf = perf[np.lexsort([perf["op"], perf["node"], perf["time_ps"]])]
+    total = {name: sum(rank[name] for rank in ranks) for name in SUMMED}
+    status, code = "finished", EXIT_OK
+    if total["unfinished"]:
+        status, code = "unfinished", EXIT_UNFINISHED
+    if session.simulation.interrupted:
+        status, code = "interrupted", EXIT_INTERRUPTED
+    files = [file for rank in ranks for file in rank["files"]]
+    info = run_info(session, status, total, perf, files, ranks)
+    records.write_run_json(session.output, session.config.simulation, info)
+    totals = final_totals(session, total, info, ranks)
+    lines = summary_lines(perf, totals, link_goodput_gbps(session), files, str(session.output))
+    if status == "interrupted":
+        lines.append("interrupted: the records hold what was simulated until then")
+    return {"exit_code": code, "lines": lines, "info": info}
+
+
+def final_totals(session: Session, total: dict[str, int], info: dict[str, Any], ranks: list[dict[str, Any]]) -> Totals:
+    """The figures of the final table."""
+    names = session.model.fabric.names
+    listed = sorted(row for rank in ranks for row in rank["unfinished_list"])[:UNFINISHED_LISTED]
+    return Totals(
+        flows=session.flows, retransmitted=total["retransmitted"], hops=total["hops"],
+        loop_seconds=info["wall"]["hot_s"] + info["wall"]["exchange_s"], simulated_ps=session.simulation.now_ps,
+        packets={"sent": total["created"], "delivered": total["delivered"], "trimmed": total["trimmed"],
+                 "dropped": total["dropped"], "in flight": total["in_flight"]},
+        unfinished_count=total["unfinished"],
+        unfinished=[Unfinished(user, names[src], names[dst], size, acked) for user, src, dst, size, acked in listed])
+
+
+def link_goodput_gbps(session: Session) -> float:
+    """Payload rate of the fastest NIC link, Gb/s."""
+    mss = session.config.largest_mss_bytes
+    rate = session.model.fabric.links["rate_bps"][session.model.routes.up_link].max()
+    return float(rate) / 1e9 * mss / (mss + PAYLOAD_OVERHEAD_BYTES)
+
+
+def run_info(session: Session, status: str, total: dict[str, int], perf: np.ndarray, files: list[dict[str, Any]],
+             ranks: list[dict[str, Any]]) -> dict[str, Any]:
+    """The content of run.json.
+
+    `counts`, `flows`, `fct_us` and `simulated_s` are results and do not depend on the ranks; wall-clock figures and what
+    describes the machine do.
+    """
+    flows = flow_statistics(perf)
+    config = session.config
+    wall = {key: max(rank["wall"][key] for rank in ranks) for key in ranks[0]["wall"]}
+    busy = wall["hot_s"] + wall["exchange_s"]
+    counts = ("hops", "created", "delivered", "trimmed", "dropped", "in_flight", "retransmitted", "ties")
+    return {
+        "simulation": config.simulation, "status": status, "seed": config.seed,
+        "configuration": config.canonical(), "configuration_sha256": config.digest(), "versions": versions(),
+        "ranks": session.comm.size,
+        "partition": [{"rank": rank, "nodes": found["nodes"]} for rank, found in enumerate(ranks)],
+        "window_ps": session.here.window_ps, "trigger_delay_ps": config.trigger_delay_ps,
+        "warnings": session.model.warnings,
+        "counts": {name: total[name] for name in counts},
+        "flows": {"total": session.flows, "finished": total["sends_done"], "unfinished": total["unfinished"]},
+        "fct_us": {"mean": flows.mean_ps / 1e6, "p50": flows.p50_ps / 1e6, "p99": flows.p99_ps / 1e6,
+                   "max": flows.max_ps / 1e6, "last": max(0, flows.last_ps - config.workload_start_ps) / 1e6},
+        "simulated_s": session.simulation.now_ps / 1e12,
+        "wall": wall, "hops_per_s": total["hops"] / busy if busy > 0 else 0.0, "compiled": COMPILED,
+        "files": files,
+    } | {name: [rank[name] for rank in ranks]
+         for name in ("peak_memory_mb", "cpu_s", "loop_cpu_s", "windows", "packets_exchanged")}
+
+
+def peak_memory_mb() -> float:
+    """Greatest resident size of this process so far, MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10))
+
+
+def versions() -> dict[str, str]:
+    """Versions of what decides the results."""
+    found = {"python": platform.python_version()}
+    for name in ("distsim-uet", "numba", "numpy", "polars", "mpi4py"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = ""
+    return found

@@ -1,0 +1,182 @@
+"""Invariants of receiving PDCs, messages, operations and the NICs' counters."""
+
+from __future__ import annotations
+
+from . import tables as t
+from .verify_rows import Snapshot, check_rings, fail
+
+SEND = 0
+
+
+def check_messages(shot: Snapshot, senders: list[int], receivers: list[int]) -> None:
+    """All of this file."""
+    for row in receivers:
+        check_receiver(shot, row)
+    check_rings(shot, t.P_WORD, t.P_WORD_RINGS, t.WORD_RING, "receive words", [seen - 1 for seen in shot.words.seen],
+                [(shot.rx.word_begin[row], shot.rx.word_room[row], f"receiving PDC {row}") for row in receivers])
+    check_receive_rows(shot, receivers)
+    check_operations(shot, senders)
+    check_acknowledged(shot, senders)
+    check_counters(shot)
+
+
+# ---- receiving PDCs --------------------------------------------------------------------------------------------------
+def check_receiver(shot: Snapshot, row: int) -> None:
+    """Receive bits of one receiving PDC."""
+    rx = shot.rx
+    what = f"receiving PDC {row}"
+    expected, highest, last, room = rx.expected[row], rx.highest[row], rx.last[row], rx.word_room[row]
+    if expected < 0 or highest < expected - 1 or (last >= 0 and (highest > last or expected > last)):
+        fail(f"{what}: expected {expected}, highest {highest} and last {last} do not fit")
+    if (highest >> 5) - (expected >> 5) >= room:
+        fail(f"{what}: PSNs {expected} to {highest} do not fit in {room} words")
+    words = shot.words.seen[rx.word_begin[row]:rx.word_begin[row] + room]
+    bits = sum(word.bit_count() for word in words)
+    inside = sum((words[(psn >> 5) & (room - 1)] >> (psn & 31)) & 1 for psn in range(expected + 1, highest + 1))
+    if rx.held[row] != bits:
+        fail(f"{what}: held is {rx.held[row]}, but {bits} bits are set")
+    if inside != bits:
+        fail(f"{what}: {bits - inside} bits are set that are not of PSNs {expected + 1} to {highest}")
+    if bits and not (words[(highest >> 5) & (room - 1)] >> (highest & 31)) & 1:
+        fail(f"{what}: the bit of the highest PSN {highest} is not set")
+
+
+def check_receive_rows(shot: Snapshot, receivers: list[int]) -> None:
+    """Messages to receive, and the PDC of each that is open."""
+    msg, rx, nics = shot.rxmsg, shot.rx, shot.nics
+    owned: set[int] = set()
+    for nic in range(len(nics)):
+        opened = 0
+        for row in range(nics.rx_begin[nic], nics.rx_begin[nic] + nics.rx_count[nic]):
+            pdc = msg.pdc[row]
+            if (msg.state[row] == t.RX_OPEN) != (pdc >= 0):
+                fail(f"message row {row}: state {msg.state[row]} with PDC {pdc}")
+            if msg.state[row] == t.RX_DONE and msg.last[row] < 0:
+                fail(f"message row {row} is done without a last PSN")
+            if pdc >= 0:
+                opened += 1
+                if pdc in owned or pdc not in receivers:
+                    fail(f"message row {row}: receiving PDC {pdc} is not its own")
+                owned.add(pdc)
+                if rx.nic[pdc] != nic or rx.message[pdc] != nics.rx_first[nic] + row - nics.rx_begin[nic]:
+                    fail(f"receiving PDC {pdc} is of message {rx.message[pdc]} at NIC {rx.nic[pdc]}, not of row {row}")
+                if rx.id[pdc] != msg.id[row] or not 32769 <= rx.id[pdc] <= 65535:
+                    fail(f"receiving PDC {pdc}: id {rx.id[pdc]}, message row {row} says {msg.id[row]}")
+        if nics.open_rx[nic] != opened:
+            fail(f"NIC {nic}: open_rx is {nics.open_rx[nic]}, but {opened} messages are open")
+    if len(owned) != len(receivers):
+        fail(f"receiving PDC {min(set(receivers) - owned)} is of no message")
+    if shot.clock["recvs_done"] != msg.state.count(t.RX_DONE):
+        fail(f"recvs_done is {shot.clock['recvs_done']}, but {msg.state.count(t.RX_DONE)} messages have arrived")
+
+
+# ---- operations and counters -----------------------------------------------------------------------------------------
+def check_operations(shot: Snapshot, senders: list[int]) -> None:
+    """States of operations, their PDCs, and the heaps of pending ones."""
+    ops, tx = shot.ops, shot.tx
+    pending = check_heaps(shot)
+    for row in range(len(ops)):
+        state, pdc = ops.state[row], ops.pdc[row]
+        if (state == t.OP_ACTIVE) != (pdc >= 0) or (state == t.OP_ACTIVE and ops.kind[row] != SEND):
+            fail(f"operation {row}: kind {ops.kind[row]} and state {state} with PDC {pdc}")
+        if pdc >= 0 and (pdc not in senders or tx.op[pdc] != row or tx.nic[pdc] != ops.nic[row]):
+            fail(f"operation {row}: PDC {pdc} is not its own")
+        if ops.any_of[row] == 0 and pending.get(row, 0) != (state == t.OP_QUEUED):
+            fail(f"operation {row} of state {state} is {pending.get(row, 0)} times in its heap")
+        if ops.any_of[row] == 0 and state == t.OP_WAITING and ops.deps_left[row] <= 0:
+            fail(f"operation {row} waits for {ops.deps_left[row]} others")
+        if state == t.OP_DONE and ops.done_ps[row] < ops.ready_ps[row]:
+            fail(f"operation {row} was done at {ops.done_ps[row]}, before it started at {ops.ready_ps[row]}")
+    for row in senders:
+        op = tx.op[row]
+        if not 0 <= op < len(ops) or ops.pdc[op] != row:
+            fail(f"sending PDC {row} is of operation {op}, which does not know it")
+        mss, length = shot.nicpar.mss_bytes[shot.parameters(tx.nic[row])], ops.length_bytes[op]
+        if (tx.packets[row] - 1) * mss + tx.last_bytes[row] != length or not 0 <= tx.last_bytes[row] <= mss:
+            fail(f"sending PDC {row}: {tx.packets[row]} packets, the last of {tx.last_bytes[row]} B, "
+                 f"are not {length} B")
+        if tx.transmissions[row] != tx.next_psn[row] + ops.rtx_packets[op]:
+            fail(f"sending PDC {row}: {tx.transmissions[row]} transmissions are not {tx.next_psn[row]} first ones and "
+                 f"{ops.rtx_packets[op]} retransmissions")
+    done = ops.state.count(t.OP_DONE)
+    sends = sum(1 for kind, state in zip(ops.kind, ops.state, strict=True) if kind == SEND and state == t.OP_DONE)
+    for name, counted in (("ops_done", done), ("sends_done", sends),
+                          ("ops_started", done + ops.state.count(t.OP_ACTIVE))):
+        if shot.clock[name] != counted:
+            fail(f"{name} is {shot.clock[name]}, the operations count {counted}")
+
+
+def check_acknowledged(shot: Snapshot, senders: list[int]) -> None:
+    """What a sender holds for acknowledged has arrived, where the receiver is on this rank too."""
+    tx, rx, msg, nics = shot.tx, shot.rx, shot.rxmsg, shot.nics
+    for row in senders:
+        node = shot.node_of_host[tx.dst[row]]
+        if node < 0:
+            continue
+        nic = shot.nodes.nic[node]
+        message = nics.rx_begin[nic] + tx.rx_message[row] - nics.rx_first[nic]
+        if msg.state[message] == t.RX_DONE:
+            continue
+        acked = [psn for psn in range(tx.unacked[row], tx.next_psn[row])
+                 if shot.slots.state[tx.slot_begin[row] + (psn & (tx.slot_room[row] - 1))] == t.SLOT_DONE]
+        acked += [tx.unacked[row] - 1] if tx.unacked[row] else []
+        pdc = msg.pdc[message]
+        expected = rx.expected[pdc] if pdc >= 0 else 0
+        for psn in acked:
+            if psn >= expected and not (pdc >= 0 and received(shot, pdc, psn)):
+                fail(f"sending PDC {row}: PSN {psn} is acknowledged, but has not arrived")
+
+
+def received(shot: Snapshot, pdc: int, psn: int) -> int:
+    """The receive bit of a PSN beyond the next expected one."""
+    rx = shot.rx
+    if psn > rx.highest[pdc]:
+        return 0
+    word: int = shot.words.seen[rx.word_begin[pdc] + ((psn >> 5) & (rx.word_room[pdc] - 1))]
+    return (word >> (psn & 31)) & 1
+
+
+def check_heaps(shot: Snapshot) -> dict[int, int]:
+    """Heap order by (time, operation). Returns how often each operation is pending."""
+    heap, nics = shot.heap, shot.nics
+    pending: dict[int, int] = {}
+    for nic in range(len(nics)):
+        first, size = nics.heap_begin[nic], nics.heap_size[nic]
+        if not 0 <= size <= nics.heap_room[nic]:
+            fail(f"NIC {nic}: {size} pending operations in a heap of {nics.heap_room[nic]}")
+        for k in range(size):
+            op, up = heap.op[first + k], first + (k - 1) // 2
+            if k and (heap.time_ps[first + k], op) < (heap.time_ps[up], heap.op[up]):
+                fail(f"NIC {nic}: entry {k} of its heap is before its parent")
+            if not 0 <= op < len(shot.ops) or shot.ops.nic[op] != nic:
+                fail(f"NIC {nic}: operation {op} in its heap is not its own")
+            pending[op] = pending.get(op, 0) + 1
+    return pending
+
+
+def check_counters(shot: Snapshot) -> None:
+    """Counters of every NIC against its operations."""
+    ops, tx, counters = shot.ops, shot.tx, shot.counters
+    for nic in range(len(shot.nics)):
+        mss = shot.nicpar.mss_bytes[shot.parameters(nic)]
+        expected = dict.fromkeys(("wqes_created", "wqes_completed", "num_rtx", "write_pkts_sent", "probe_sent"), 0)
+        for row in range(shot.nics.op_begin[nic], shot.nics.op_begin[nic] + shot.nics.op_count[nic]):
+            state, pdc = ops.state[row], ops.pdc[row]
+            if ops.kind[row] != SEND or state not in (t.OP_ACTIVE, t.OP_DONE):
+                continue
+            done = state == t.OP_DONE
+            first_copies = max(1, -(-ops.length_bytes[row] // mss)) if done else tx.next_psn[pdc]
+            expected["wqes_created"] += 1
+            expected["wqes_completed"] += done
+            expected["num_rtx"] += ops.rtx_packets[row]
+            expected["write_pkts_sent"] += first_copies + ops.rtx_packets[row]
+            expected["probe_sent"] += done or tx.probe_state[pdc] != 0
+        expected["tx_samples"] = expected["write_pkts_sent"] - expected["num_rtx"]
+        for name, value in expected.items():
+            if getattr(counters, name)[nic] != value:
+                fail(f"NIC {nic}: {name} is {getattr(counters, name)[nic]}, its operations count {value}")
+        if counters.num_rtx[nic] > counters.num_rto[nic] + counters.nack_pkts_rcvd[nic]:
+            fail(f"NIC {nic}: {counters.num_rtx[nic]} retransmissions after {counters.num_rto[nic]} timeouts and "
+                 f"{counters.nack_pkts_rcvd[nic]} NACKs")
+        if counters.probe_ack_rcvd[nic] > counters.probe_sent[nic]:
+            fail(f"NIC {nic}: {counters.probe_ack_rcvd[nic]} answers to {counters.probe_sent[nic]} probes")
