@@ -103,8 +103,8 @@ def run_info(session: Session, status: str, total: dict[str, int], perf: np.ndar
              ranks: list[dict[str, Any]]) -> dict[str, Any]:
     """The content of run.json.
 
-    `counts`, `flows`, `fct_us` and `simulated_s` are results and do not depend on the ranks; wall-clock figures and what
-    describes the machine do.
+    `counts`, `flows`, `fct_us` and `simulated_s` are results and do not depend on the ranks; wall-clock figures and
+    what describes the machine do.
     """
     flows = flow_statistics(perf)
     config = session.config

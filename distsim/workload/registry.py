@@ -8,7 +8,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from distsim.workload import all_to_all, cm_file, flows, incast, permutation, ring
+from distsim.workload import all_to_all, flows, incast, permutation, ring
+from distsim.workload import cm_file as cm_file
 from distsim.workload.base import Context
 from distsim.workload.types import Workload
 

@@ -1,0 +1,200 @@
+"""ACK requests, probes, selective ACKs, duplicates and round-trip samples, with every figure worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+from engine_cases import US, Run, model, nic, one_rack, run, send, two_tiers
+
+from distsim.state import tables as t
+
+pytestmark = pytest.mark.core
+
+FRAME = 84_040
+
+
+def acks(every: int, first: bool, last: bool) -> dict[str, object]:
+    return {"AckRequestEveryNthPacket": every, "AckRequestFirstPacket": first, "AckRequestLastPacket": last}
+
+
+@pytest.mark.parametrize("every, first, last, data_acks, acknowledged", [
+    # 256 packets. First and every 8th after: 1, 9, ..., 249; or 8, 16, ..., 256; the last one in addition.
+    (8, True, True, 33, 256), (8, True, False, 32, 249), (8, False, True, 32, 256), (8, False, False, 32, 256),
+    (1, True, True, 256, 256), (1, True, False, 256, 256), (1, False, True, 256, 256), (1, False, False, 256, 256),
+    (1024, True, False, 1, 1), (1024, False, True, 1, 256), (1024, False, False, 0, 0),
+])
+def test_packets_that_ask_for_an_ack(every, first, last, data_acks, acknowledged):
+    going = run(two_tiers(), [send(0, 1, 1 << 20)], nic=nic(acks(every, first, last)))
+    going.to(100 * US)                                   # the first timer expires at 150 us
+    probes = 1 if data_acks else 0                       # its ACK is counted with the others
+    assert going.counter(1, "ack_pkts_sent") == going.counter(0, "ack_pkts_rcvd") == data_acks + probes
+    assert going.counter(0, "probe_ack_rcvd") == probes
+    if acknowledged == 256:
+        assert going.clock("sends_done") == 1
+    else:
+        # With N = 1024 and nothing acknowledged the window (107 packets, then 66) holds the rest back.
+        assert going.sender("unacked") == acknowledged
+    assert going.counter(1, "num_out_of_order_events_on_nic") == 0
+
+
+def test_a_retransmission_counts_towards_the_ack_request_rule():
+    # N = 8, no request on the last packet: PSN 249 (the 250th) ends at 250 * 84,040 + 1,240 ps (a probe went before),
+    # is sent again 150 us later as the 257th transmission, and asks. Everything had arrived: its ACK says so.
+    going = run(two_tiers(), [send(0, 1, 1 << 20)], nic=nic(acks(8, True, False))).end()
+    assert going.done_ps() == 250 * FRAME + 1_240 + 150 * US + 2_742_400
+    assert going.counter(0, "num_rtx") == going.counter(1, "num_dup_events_on_nic") == 7      # PSN 249 to 255
+    assert going.counter(1, "ack_pkts_sent") == 32 + 1 + 1
+
+
+# ---- probes ----------------------------------------------------------------------------------------------------------
+def test_a_probe_a_message_of_62_bytes_answered_by_78():
+    going = run(two_tiers(), [send(0, 1, 4096), send(0, 1, 20 * 4096, 10 * US), send(1, 0, 0, 50 * US)]).end()
+    assert [going.counter(host, "probe_sent") for host in (0, 1)] == [2, 1]
+    assert [going.counter(host, "probe_rcvd") for host in (0, 1)] == [1, 2]
+    assert [going.counter(host, "probe_ack_rcvd") for host in (0, 1)] == [2, 1]
+    # From NIC-0: 21 data packets, two probes, and the ACKs of NIC-1's empty message and its probe.
+    assert going.port("NIC-0", "RackSwitch-0", "tx_bytes") == 21 * 4202 + 2 * 62 + 2 * 78
+    assert going.port("NIC-1", "RackSwitch-1", "tx_bytes") == (21 + 2) * 78 + 106 + 62
+
+
+def test_a_probe_measures_the_idle_round_trip():
+    # A window of one packet. The first ACK comes at 2,742,400 ps: its sample, from the end of serialization at 84,040,
+    # is 2,658,360, and the base RTT becomes 1.024 us more. The probe goes ahead of the second packet; from the end of
+    # its own serialization (1,240 ps) it takes 3 * 1,240 + 1,200,000 there and 4 * 1,560 + 1,200,000 back.
+    attributes = {"OverrideUetSpecMaxCWind": True, "MaxCongestionWindow": 1}
+    going = run(two_tiers(), [send(0, 1, 100 * 4096)], nic=nic(cc=attributes))
+    going.to(2_742_400)
+    assert going.group("base_rtt_ps") == 6 * US and going.group("max_window_bytes") == 4184
+    going.to(2_742_401)
+    assert (going.group("measured_ps"), going.group("base_rtt_ps")) == (2_658_360, 3_682_360)
+    assert going.group("max_window_bytes") == 1.5 * 400 * 3_682_360 / 8000 == 276_177
+    back = 2_742_400 + 1_240 + 3_720 + 1_200_000 + 6_240 + 1_200_000
+    going.to(back)
+    assert going.group("base_rtt_ps") == 3_682_360 and going.counter(0, "probe_ack_rcvd") == 0
+    going.to(back + 1)
+    assert (going.group("measured_ps"), going.group("base_rtt_ps")) == (2_409_960, 3_433_960)
+    assert going.group("max_window_bytes") == 1.5 * 400 * 3_433_960 / 8000 == 257_547
+    assert going.counter(0, "ack_samples") == 1              # a probe's ACK is no sample of data
+
+
+# ---- selective ACKs --------------------------------------------------------------------------------------------------
+def lose_first_packet(every: int = 1) -> Run:
+    """A message of 256 packets whose first one is lost at the first switch."""
+    going = Run(model(two_tiers(), [send(0, 1, 1 << 20)], nic=nic(acks(every, True, True))))
+    going.set_limit("RackSwitch-0", 0)
+    going.to(184_041)
+    going.set_limit("RackSwitch-0", 1_500_000)
+    return going
+
+
+def test_a_gap_is_acknowledged_around_and_filled_after_its_timeout():
+    going = lose_first_packet()
+    going.to(100 * US)
+    assert going.sender("unacked") == 0 and going.sender("next_psn") == 256
+    assert [going.slot(psn, "state") for psn in (0, 1, 64, 128, 255)] == [t.SLOT_SENT] + [t.SLOT_DONE] * 4
+    assert going.group("inflight_bytes") == 4184            # a gap is no loss signal: nothing sent again
+    assert (going.receiver("expected"), going.receiver("highest"), going.receiver("held")) == (0, 255, 255)
+    assert going.counter(1, "num_out_of_order_events_on_nic") == 255
+    assert going.counter(1, "ivl_max_out_of_order_on_flow") == 255
+    assert going.end().done_ps() == FRAME + 150 * US + 2_742_400
+    assert going.counter(0, "num_rtx") == 1 and going.counter(1, "num_dup_events_on_nic") == 0
+
+
+def bitmap(ack: tuple[int, ...]) -> tuple[int, set[int]]:
+    """(first PSN, PSNs reported) of (psn, cack, offset, low word, high word)."""
+    _, cack, offset, low, high = ack
+    base = cack + offset
+    return base, {base + bit for bit in range(64) if ((low | high << 32) >> bit) & 1}
+
+
+def test_bitmaps_report_successive_blocks_of_64():
+    # PSN 0 is missing, 1, 2, ... arrive in order: the ACK that PSN k draws says CACK -1 and one block of 64 of 1..k.
+    # Up to 63 there is one block; beyond, the next ACK reports the next block, and after the last the first again.
+    going = lose_first_packet()
+    seen: dict[int, tuple[int, ...]] = {}
+    for at in range(2_700_000, 24_300_000, 50_000):          # an ACK is on the last link for 101,560 ps
+        going.to(at)
+        for kind, *ack in going.under_way("RackSwitch-0", "NIC-0", "ptype", "psn", "cack", "sack_offset", "sack_lo", "sack_hi"):
+            if kind == t.ACK_CC:
+                seen[ack[0]] = tuple(ack)
+    assert sorted(seen) == list(range(1, 256))
+    expected_base = 0
+    for psn in range(1, 256):
+        base, reported = bitmap(seen[psn])
+        assert seen[psn][1] == -1 and base == expected_base
+        assert reported == set(range(base, base + 64)) & set(range(1, psn + 1))
+        if psn >= 64:                                        # more than one block is out of order
+            expected_base = base + 64 if base + 64 <= psn + 1 and psn < 255 else 0
+
+
+def test_a_bitmap_alone_retires_what_draws_no_ack():
+    # N = 8: PSNs 8, 16, ..., 56 ask. By the ACK of 56 the PSNs 1 to 56 are retired although 49 of them drew no ACK.
+    going = lose_first_packet(every=8)
+    ack_of_56 = 57 * FRAME + 3 * FRAME + 1_200_000 + 4 * 1_560 + 1_200_000
+    going.to(ack_of_56 + 1_240 + 1)                          # a probe has pushed the packets back
+    assert {going.slot(psn, "state") for psn in range(1, 57)} == {t.SLOT_DONE}
+    assert going.slot(57, "state") == t.SLOT_SENT
+    outstanding = going.sender("next_psn") - 56
+    assert going.group("inflight_bytes") == outstanding * 4184
+
+
+# ---- duplicates ------------------------------------------------------------------------------------------------------
+def test_a_lost_ack_costs_a_duplicate_that_is_acknowledged_again():
+    # The ACK is lost at its first switch, at 1,536,160 + 1,560 + 100,000 ps. The message had arrived; its copy is a
+    # duplicate, and what is left of the receiving PDC acknowledges it.
+    going = Run(model(two_tiers(), [send(0, 1, 4096)]))
+    going.set_limit("RackSwitch-1", 0, "control")
+    going.to(1_637_721)
+    assert going.clock("dropped") == 1 and going.clock("recvs_done") == 1
+    going.set_limit("RackSwitch-1", 1_500_000, "control")
+    assert going.end().done_ps() == FRAME + 150 * US + 2_742_400
+    assert going.counter(1, "num_dup_events_on_nic") == 1 and going.counter(1, "write_pkts_rcvd") == 2
+    assert going.counter(1, "ack_pkts_sent") == 2 + 1        # and the probe's
+    assert going.counter(1, "num_out_of_order_events_on_nic") == 0
+    assert going.counter(0, "ack_samples") == 1              # of the first retransmission: valid
+    assert going.counter(0, "rtt_sum") == 2_742_400 - FRAME  # from the end of its own serialization
+
+
+def test_the_second_retransmission_gives_no_sample():
+    going = Run(model(two_tiers(), [send(0, 1, 4096)]))
+    going.set_limit("RackSwitch-1", 0, "control")
+    going.to(FRAME + 150 * US + 1_637_721)
+    assert going.clock("dropped") == 2
+    going.set_limit("RackSwitch-1", 1_500_000, "control")
+    assert going.end().done_ps() == 2 * FRAME + 450 * US + 2_742_400
+    assert going.counter(0, "ack_samples") == 0 and going.counter(1, "num_dup_events_on_nic") == 2
+
+
+def test_a_duplicate_while_the_message_is_open():
+    # Of three packets 2 and 3 are lost, and the ACK of the first. All three come again; the first is a duplicate.
+    going = Run(model(two_tiers(), [send(0, 1, 3 * 4096)]))
+    going.to(184_041)
+    going.set_limit("RackSwitch-0", 0)
+    going.set_limit("RackSwitch-1", 0, "control")
+    going.to(1_637_721)
+    assert going.clock("dropped") == 3
+    going.set_limit("RackSwitch-0", 1_500_000)
+    going.set_limit("RackSwitch-1", 1_500_000, "control")
+    assert going.end().done_ps() == 3 * FRAME + 150 * US + 2_742_400
+    assert going.counter(1, "num_dup_events_on_nic") == 1 and going.counter(0, "num_rtx") == 3
+
+
+def test_the_sender_learns_the_receivers_id_from_the_first_ack():
+    going = run(one_rack(), [send(0, 1, 100 * 4096), send(2, 1, 100 * 4096)])
+    going.to(571_200)
+    assert going.sender("remote_id", 0) == 0 and going.sender("id", 0) == 1
+    going.to(1 * US)
+    assert [going.sender("remote_id", number) for number in (0, 1)] == [32_769, 32_770]
+    assert [going.receiver("id", number) for number in (0, 1)] == [32_769, 32_770]
+    assert [going.receiver("remote_id", number) for number in (0, 1)] == [1, 1]
+
+
+def test_pdc_ids_go_round():
+    going = run(one_rack(2), [send(0, 1, 1), send(0, 1, 1, 10 * US)])
+    going.state.nics[going.nic_row(0)].next_tx_id = 32_767
+    going.state.nics[going.nic_row(1)].next_rx_id = 65_535
+    going.to(1)
+    assert going.sender("id") == 32_767
+    going.to(10 * US + 1)
+    assert going.sender("id", 1) == 1
+    going.to(11 * US)
+    assert going.state.nics[going.nic_row(1)].next_rx_id == 32_770
