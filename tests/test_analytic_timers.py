@@ -1,7 +1,7 @@
 """Retransmission times when every copy is lost, and recovery when one is, to the picosecond.
 
-A full packet's serialization is 84,040 ps. Its timer starts when that ends; on expiry the copy goes at once (the port is
-idle). Copies are lost by a queue limit that no packet fits in, with trimming off.
+A full packet's serialization is 84,040 ps. Its timer starts when that ends; on expiry the copy goes at once (the port
+is idle). Copies are lost by a queue limit that no packet fits in, with trimming off.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def lossy(**pds: object) -> Run:
     ({"MaxExponentialRTOBackoffCount": 0}, [150, 150, 150, 150]),
     ({"InitialRetransmitTimeout": "7us", "MaxExponentialRTOBackoffCount": 1}, [7, 14, 14, 14]),
     ({"FixedRexmitTimeEnable": True}, [150, 150, 150, 150]),
-    ({"FixedRexmitTimeEnable": True, "FixedRexmitTimeout": "20us", "InitialRetransmitTimeout": "1us"}, [20, 20, 20, 20]),
+    ({"FixedRexmitTimeEnable": True, "FixedRexmitTimeout": "20us", "InitialRetransmitTimeout": "1us"}, [20, 20, 20]),
 ])
 def test_times_of_retransmission(pds, timeouts_us):
     going = lossy(**pds)

@@ -90,7 +90,14 @@ def _mpirun(ranks: int) -> list[str]:
     if path is None:
         raise InputError(f"--ranks {ranks} needs mpirun, which is not on PATH nor beside {sys.executable}: {_INSTALL}")
     version = subprocess.run([path, "--version"], capture_output=True, text=True, env=_environment()).stdout
-    return [path, *(["--oversubscribe"] if "Open MPI" in version else []), "-n", str(ranks)]
+    return [path, *(_mapping(ranks) if "Open MPI" in version else []), "-n", str(ranks)]
+
+
+def _mapping(ranks: int) -> list[str]:
+    """Open MPI's options: a core for each rank while there are enough (a rank that moves loses its caches)."""
+    if ranks > len(os.sched_getaffinity(0)):
+        return ["--oversubscribe"]
+    return ["--bind-to", "core"]
 
 
 def _environment() -> dict[str, str]:

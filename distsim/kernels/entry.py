@@ -7,7 +7,7 @@ from typing import Any
 from . import drive, exchange
 from .jit import COMPILED, kernel
 
-RUN_WINDOW, NEXT_EVENT, COUNT_DEPARTURES, PACK, ACCEPT = range(5)
+RUN_WINDOW, NEXT_EVENT, PACK, ACCEPT = range(4)
 
 
 @kernel
@@ -17,8 +17,6 @@ def call(s, code, a, b, c):
         return drive.run_window(s, a, b)
     if code == NEXT_EVENT:
         return drive.next_event_ps(s)
-    if code == COUNT_DEPARTURES:
-        return exchange.count_departures(s, a, b)
     if code == PACK:
         return exchange.pack(s, a, b, c)
     return exchange.accept(s, a, b)

@@ -14,9 +14,9 @@ from .status import FAULT_EARLY, FAULT_ORDER
 @small
 def serialization_ps(port, size_bytes):
     """Time that `size_bytes` on the wire take, rounded up to a picosecond."""
-    if port.ps_den == 1:
+    if port.ps_num > 0:
         return size_bytes * port.ps_num
-    return (size_bytes * port.ps_num + port.ps_den - 1) // port.ps_den
+    return (port.ps_den - 1 - size_bytes * port.ps_num) // port.ps_den
 
 
 @small
@@ -42,19 +42,19 @@ def fault(s, code, node, at):
 def append_in(s, row, i, p):
     """Put packet `i` (arriving at p.time_ps) at the end of link FIFO `row`."""
     fifo = s.ins[row]
-    if p.time_ps < fifo.last_ps:
-        fault(s, FAULT_ORDER, fifo.node, p.time_ps)
-    fifo.last_ps = p.time_ps
     p.next = -1
     if fifo.head < 0:
         fifo.head = i
     else:
-        s.packets[fifo.tail].next = i
+        last = s.packets[fifo.tail]
+        if p.time_ps < last.time_ps:
+            fault(s, FAULT_ORDER, fifo.node, p.time_ps)
+        last.next = i
     fifo.tail = i
 
 
 @small
-def start_service(s, port, i, p, charge, start_ps):
+def start_service(s, port, i, p, start_ps):
     """Begin to serialize packet `i` at `start_ps`: it is on its way to the far end, where it arrives whole.
 
     Returns the end of the serialization.
@@ -62,7 +62,6 @@ def start_service(s, port, i, p, charge, start_ps):
     size_bytes = p.size_bytes
     end = start_ps + serialization_ps(port, size_bytes)
     port.free_ps = end
-    port.service_charge = charge
     port.service_tc = p.tc
     port.service_bytes = size_bytes
     port.tx_packets += 1
@@ -114,6 +113,6 @@ def occupancy_bytes(s, port, tc, now_ps):
     """Bytes charged to the port's queue of class `tc`: those waiting and the packet in service until it has gone."""
     total = s.queues[port.queue_begin + tc].waiting_bytes
     if port.free_ps > now_ps and port.service_tc == tc:
-        total += port.service_charge
+        total += charge_bytes(port.service_bytes)
     return total
 

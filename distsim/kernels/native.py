@@ -18,7 +18,7 @@ from .mode import BOUNDSCHECK, COMPILED, cache_directory
 
 FILE = "kernels.o"
 SYMBOL_FILE = "kernels.json"
-RUN_WINDOW, NEXT_EVENT, COUNT_DEPARTURES, PACK, ACCEPT = range(5)      # as in `entry`
+RUN_WINDOW, NEXT_EVENT, PACK, ACCEPT = range(4)      # as in `entry`
 # What numba's error paths call. Kernels raise nothing, so these are never reached; they end the process if they are.
 NEVER_CALLED = ("NRT_Free", "numba_do_raise", "numba_gil_ensure", "numba_gil_release",
                 "numba_runtime_build_excinfo_struct", "numba_unpickle")
@@ -39,10 +39,6 @@ class Kernels:
     def next_event_ps(self, ref: Any) -> int:
         """`drive.next_event_ps`."""
         return self._call(ref, NEXT_EVENT, 0, 0, 0)
-
-    def count_departures(self, ref: Any, first: int, count: int) -> int:
-        """`exchange.count_departures`."""
-        return self._call(ref, COUNT_DEPARTURES, first, count, 0)
 
     def pack(self, ref: Any, first: int, count: int, at: int) -> int:
         """`exchange.pack`."""

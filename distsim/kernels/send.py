@@ -150,7 +150,7 @@ def send_data(s, nic_row, par, g, pdc, psn, retransmission, now_ps):
     p.cack = pdc.tx_message
     g.inflight_bytes += payload + NOMINAL_HEADER_BYTES
     port = s.ports[nic.port]
-    end = start_service(s, port, i, p, charge_bytes(p.size_bytes), now_ps)
+    end = start_service(s, port, i, p, now_ps)
     slot.end_ps = end
     slot.entropy = entropy
     slot.state = SLOT_SENT
@@ -216,7 +216,7 @@ def transmit(s, nic_row, now_ps):
 @small
 def start_control(s, nic, port, i, p, now_ps):
     """Serialize a control packet; a probe's round trip counts from the end of its serialization."""
-    end = start_service(s, port, i, p, charge_bytes(p.size_bytes), now_ps)
+    end = start_service(s, port, i, p, now_ps)
     if p.ptype == PROBE:
         pdc_row = s.ops[nic.op_begin + p.cack - nic.op_first].pdc
         if pdc_row >= 0:

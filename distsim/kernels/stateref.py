@@ -94,13 +94,22 @@ def _word(builder: Any, slot: Any, number: int) -> Any:
     return word
 
 
+def first_address(builder: Any, slot: Any) -> Any:
+    """Address of a table's first row."""
+    return builder.inttoptr(_word(builder, slot, 0), cgutils.voidptr_t)
+
+
+def row_bytes(context: Any, table: Any) -> int:
+    """Size of a table's row."""
+    return int(context.get_abi_sizeof(context.get_data_type(table.element)))
+
+
 def _row_address(context: Any, builder: Any, table: Any, slot: Any, index: Any) -> Any:
     if BOUNDSCHECK:
         cgutils.do_boundscheck(context, builder, index, _word(builder, slot, 1), 0)
-    size = context.get_abi_sizeof(context.get_data_type(table.element))
-    first = builder.inttoptr(_word(builder, slot, 0), cgutils.voidptr_t)
-    offset = builder.mul(index, ir.Constant(ir.IntType(64), size))
-    return builder.bitcast(builder.gep(first, [offset]), context.get_data_type(table.element).as_pointer())
+    offset = builder.mul(index, ir.Constant(ir.IntType(64), row_bytes(context, table)))
+    address = builder.gep(first_address(builder, slot), [offset])
+    return builder.bitcast(address, context.get_data_type(table.element).as_pointer())
 
 
 @infer_global(operator.getitem)

@@ -11,6 +11,7 @@ from ..state.tables import F_CE, TC_DATA, TC_TRIMMED, TRIMMABLE, TRIMMABLE_RTX, 
 from .jit import kernel, small
 from .links import charge_bytes, enqueue, occupancy_bytes, pop_strict, start_service
 from .pools import give_packet
+from .prefetch import prefetch
 from .rng import ECN_DRAW, mix32, uniform
 
 TRIMMED_WIRE_BYTES = 62
@@ -38,7 +39,7 @@ def serve(s, par, port, start_ps):
     p = s.packets[i]
     if p.tc == TC_DATA:
         mark(s, par, port, p)
-    start_service(s, port, i, p, charge_bytes(p.size_bytes), start_ps)
+    start_service(s, port, i, p, start_ps)
 
 
 @small
@@ -106,7 +107,7 @@ def admit(s, par, port, i, p, now_ps):
     if port.queued == 0 and port.free_ps <= now_ps:
         if p.tc == TC_DATA:
             mark(s, par, port, p)
-        start_service(s, port, i, p, charge, now_ps)
+        start_service(s, port, i, p, now_ps)
     else:
         enqueue(s, port, p.tc, i, p, charge)
 
@@ -220,6 +221,7 @@ def run_lazy(s, row, end_ps):
         admit(s, par, port, i, p, now)
         at = head_ps(s, node.in_begin + k, 1 << 62)
         if at < end_ps:
+            prefetch(s.packets, s.packets[s.ins[node.in_begin + k].head].next)
             keys[0] = ((at - origin) << LINK_BITS) | k
         else:
             if at < later:

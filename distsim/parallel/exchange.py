@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,14 +49,13 @@ class Exchange:
 
     def departures(self) -> tuple[np.ndarray, list[int]]:
         """Take what leaves: PACKET rows by destination rank, and how many there are for each."""
-        counts = [0 if rank == self.here.rank else self.kernels.count_departures(self.holder.ref, first, count)
-                  for rank, (first, count) in enumerate(self.here.departures)]
-        self.holder.ensure_rows("outbox", sum(counts))
-        at = 0
+        self.holder.ensure_rows("outbox", cell(self.holder.state.pools, t.P_PACKET, "used"))
+        ends = [0]
         for rank, (first, count) in enumerate(self.here.departures):
-            if rank != self.here.rank:
-                at = self.kernels.pack(self.holder.ref, first, count, at)
-        return to_array(self.holder.state.outbox[:at], t.PACKET), counts
+            at = ends[-1]
+            ends.append(at if rank == self.here.rank else self.kernels.pack(self.holder.ref, first, count, at))
+        counts = [end - begin for begin, end in pairwise(ends)]
+        return to_array(self.holder.state.outbox[:ends[-1]], t.PACKET), counts
 
     def accept(self, received: np.ndarray, end_ps: int) -> None:
         """Append what came in to its links; nothing of it may arrive before `end_ps`."""
@@ -63,5 +63,8 @@ class Exchange:
         if count:
             self.holder.ensure_room(t.P_PACKET, cell(self.holder.state.pools, t.P_PACKET, "used") + count)
             self.holder.ensure_rows("inbox", count)
-            self.holder.state.inbox[:count] = received if self._compiled else to_rows(received)
+            if self._compiled:       # as bytes: NumPy copies structured rows field by field
+                self.holder.state.inbox[:count].view("u1")[:] = received.view("u1")
+            else:
+                self.holder.state.inbox[:count] = to_rows(received)
             self.kernels.accept(self.holder.ref, count, end_ps)

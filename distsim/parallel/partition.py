@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..fabric.types import NIC, TIER_RACK, Fabric
+
+if TYPE_CHECKING:
+    from ..state.model import Model
 
 # Work a packet makes: at a NIC about as much as three switch hops (measured, README "How fast").
 NIC_WEIGHT, PORT_WEIGHT = 3.0, 1.0
@@ -97,25 +100,23 @@ def keep_together(fabric: Fabric, owner: np.ndarray, ranks: int) -> np.ndarray:
         (np.searchsorted(parts, part) * ranks) // len(parts)).astype("i4")
 
 
-def partition_report(fabric: Fabric, ranks: int, trigger_delay_ps: int | None = None) -> dict[str, Any]:
-    """How `ranks` ranks split a fabric.
+def partition_report(model: Model, ranks: int) -> dict[str, Any]:
+    """How `ranks` ranks split a model.
 
-    Keys: lookahead_ps (least of any link), window_ps (least of a cut link, None when nothing is cut), cut_links, parts:
-    for each rank a dict of rank, nics, switches, nodes. trigger_delay_ps : lookahead of triggers between hosts, if any.
+    Keys: lookahead_ps (least of any influence), window_ps (least of one between ranks, None when there is none),
+    cut_links, triggers (pairs of hosts that trigger each other), parts: for each rank rank, nics, switches, nodes.
     """
-    from ..state.lookahead import link_lookahead_ps
+    from ..state.lookahead import influence_graph
 
+    fabric = model.fabric
     owner = partition(fabric, ranks)
-    links = fabric.links
-    lookahead = link_lookahead_ps(links)
-    crossing = owner[links["src"]] != owner[links["dst"]]
-    window = int(lookahead[crossing].min()) if crossing.any() else None
-    if window is not None and trigger_delay_ps is not None:
-        window = min(window, trigger_delay_ps)
+    a, b, lookahead = influence_graph(model)
+    crossing = owner[a] != owner[b]
+    links = len(fabric.links)
     is_nic = fabric.nodes["kind"] == NIC
     nics = np.bincount(owner[is_nic], minlength=ranks).tolist()
     nodes = np.bincount(owner, minlength=ranks).tolist()
     parts = [{"rank": rank, "nics": nics[rank], "switches": nodes[rank] - nics[rank], "nodes": nodes[rank]}
              for rank in range(ranks)]
-    return {"lookahead_ps": int(lookahead.min()), "window_ps": window, "cut_links": int(np.count_nonzero(crossing)),
-            "parts": parts}
+    return {"lookahead_ps": int(lookahead.min()), "window_ps": int(lookahead[crossing].min()) if crossing.any() else None,
+            "cut_links": int(np.count_nonzero(crossing[:links])), "triggers": len(a) - links, "parts": parts}

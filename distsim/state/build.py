@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import tables as t
-from .allocate import to_twin
+from .allocate import to_twin, zeros
 from .endpoints import edges_table, nics_table, ops_table, pending_table, rxmsg_table
 from .model import Model
 from .network import Placement, ins_table, nodes_table, place, ports_table, route_tables
@@ -48,6 +48,7 @@ def build(model: Model, owner: np.ndarray, rank: int, *, twin: bool = False,
         group_hash=np.full(power_of_two(max(16, BUCKETS_PER_NIC * len(nics))), -1, "i4"),
         rxmsg=rxmsg, ops=ops, edges=at_least_one(edges), heap=heap, counters=empty_counters(len(nics)), pools=pools,
         clock=clock_row(model), outbox=np.zeros(1, t.PACKET), inbox=np.zeros(1, t.PACKET), in_of_link=here.in_of,
+        link_of_in=np.concatenate([here.in_links, here.departing]).astype("i4"),
         keys=np.zeros(int(nodes["in_count"].max(initial=1)) + 1, "i8"), units=here.units,
         order=np.arange(len(nodes), dtype="i4"), **tables, **route_tables(model, here))
     if twin:
@@ -62,14 +63,14 @@ def at_least_one(rows: np.ndarray) -> np.ndarray:
 
 def empty_queues(ports: int) -> np.ndarray:
     """QUEUE rows of `ports` ports."""
-    rows = np.zeros(ports * t.CLASSES, t.QUEUE)
+    rows = zeros(ports * t.CLASSES, t.QUEUE)
     rows["head"] = rows["tail"] = -1
     return rows
 
 
 def empty_counters(nics: int) -> np.ndarray:
     """COUNTERS rows with the interval extremes unset."""
-    rows = np.zeros(max(1, nics), t.COUNTERS)
+    rows = zeros(max(1, nics), t.COUNTERS)
     reset_extremes(rows)
     return rows
 
@@ -114,9 +115,9 @@ def pool_tables(model: Model, nics: int, ops: np.ndarray, rxmsg: np.ndarray,
     longest = int(np.ceil(model.messages.ops["size_bytes"].max(initial=0) / int(model.nicpar["mss_bytes"].min())))
     pools["margin"][t.P_WORD] = min(WORDS_MARGIN, 2 * power_of_two(longest // 32 + 2) + 2 * t.WORD_RING)
     tables = {
-        "packets": np.zeros(room[t.P_PACKET], t.PACKET), "groups": np.zeros(room[t.P_GROUP], t.GROUP),
-        "tx": np.zeros(room[t.P_TX], t.TXPDC), "rx": np.zeros(room[t.P_RX], t.RXPDC),
-        "slots": np.zeros(room[t.P_SLOT], t.SLOT), "words": np.zeros(room[t.P_WORD], t.WORD),
-        "perf": np.zeros(room[t.P_PERF], t.PERF),
+        "packets": zeros(room[t.P_PACKET], t.PACKET), "groups": zeros(room[t.P_GROUP], t.GROUP),
+        "tx": zeros(room[t.P_TX], t.TXPDC), "rx": zeros(room[t.P_RX], t.RXPDC),
+        "slots": zeros(room[t.P_SLOT], t.SLOT), "words": zeros(room[t.P_WORD], t.WORD),
+        "perf": zeros(room[t.P_PERF], t.PERF),
     }
     return pools, tables

@@ -7,6 +7,7 @@ import numpy as np
 from ..fabric.types import NIC
 from ..workload.types import ON_RECV_DONE
 from . import tables as t
+from .allocate import zeros
 from .model import Model
 from .network import Placement
 
@@ -22,7 +23,7 @@ def nics_table(model: Model, here: Placement) -> np.ndarray:
     """NICROW rows, in order of node row."""
     ids = here.nodes[model.fabric.nodes["kind"][here.nodes] == NIC]
     ops, messages = model.messages.ops, model.messages
-    rows = np.zeros(len(ids), t.NICROW)
+    rows = zeros(len(ids), t.NICROW)
     rows["node"] = here.row_of[ids]
     rows["port"] = here.port_of[model.routes.up_link[ids]]
     for name in ("ready_head", "ready_tail", "pdc_head", "pdc_tail"):
@@ -44,7 +45,7 @@ def ops_table(model: Model, here: Placement, nics: np.ndarray) -> tuple[np.ndarr
     """OP rows of this rank's NICs and the global id of each."""
     ids = runs(nics["op_first"].astype("i8"), nics["op_count"].astype("i8"))
     source = model.messages.ops[ids]
-    rows = np.zeros(len(ids), t.OP)
+    rows = zeros(len(ids), t.OP)
     rows["global_op"] = ids
     rows["kind"] = source["kind"]
     rows["any_of"] = source["any_of"]

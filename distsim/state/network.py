@@ -8,6 +8,7 @@ import numpy as np
 
 from ..fabric.types import NIC, SWITCH
 from . import tables as t
+from .allocate import zeros
 from .lookahead import influence_graph, rate_fraction
 from .model import Model
 from .units import WIDEST_PS, build_units
@@ -78,12 +79,10 @@ def place(model: Model, owner: np.ndarray, rank: int) -> Placement:
 
 def ins_table(model: Model, here: Placement) -> np.ndarray:
     """IN rows: links that end here, then for each rank its cut links and its notices."""
-    rows = np.zeros(len(here.in_links) + len(here.departing), t.IN)
+    rows = zeros(len(here.in_links) + len(here.departing), t.IN)
     rows["head"] = rows["tail"] = -1
     local = len(here.in_links)
-    rows["link"][:local] = here.in_links
     rows["node"][:local] = here.row_of[model.fabric.links["dst"][here.in_links]]
-    rows["link"][local:] = here.departing
     for other, (first, count) in enumerate(here.departures):
         rows["node"][first:first + count] = len(here.nodes) + other
     return rows
@@ -92,9 +91,10 @@ def ins_table(model: Model, here: Placement) -> np.ndarray:
 def ports_table(model: Model, here: Placement) -> np.ndarray:
     """PORT rows of this rank's directed links."""
     fabric, links = model.fabric, model.fabric.links
-    rows = np.zeros(len(here.ports), t.PORT)
+    rows = zeros(len(here.ports), t.PORT)
     link = links[here.ports]
     rows["ps_num"], rows["ps_den"] = rate_fraction(link["rate_bps"])
+    rows["ps_num"][rows["ps_den"] != 1] *= -1
     rows["delay_ps"] = link["delay_ps"]
     rows["link"] = here.ports
     rows["node"] = here.row_of[link["src"]]
@@ -117,7 +117,7 @@ def nodes_table(model: Model, here: Placement) -> np.ndarray:
     """NODE rows; ports and in-links of a node are runs of the port and link tables."""
     fabric, routes = model.fabric, model.routes
     hosts = fabric.hosts
-    rows = np.zeros(len(here.nodes), t.NODE)
+    rows = zeros(len(here.nodes), t.NODE)
     ids = here.nodes
     rows["id"] = ids
     rows["kind"] = fabric.nodes["kind"][ids]

@@ -55,25 +55,25 @@ assert PACKET.itemsize == 64
 # A port owns the sending side of one directed link.
 PORT = np.dtype([
     ("free_ps", "i8"),            # end of the serialization in progress, or of the last one
-    ("ps_num", "i8"),             # serialization of b bytes = ceil(b * ps_num / ps_den)
+    ("ps_num", "i8"),             # serialization of b bytes = ceil(b * ps_num / ps_den); negative: see ps_den
     ("delay_ps", "i8"),
-    ("queued", "i4"),             # packets waiting, all classes
-    ("service_charge", "i4"),     # charge of the packet in service, held until free_ps
-    ("service_tc", "i4"),         # its class (valid while free_ps > now)
-    ("service_bytes", "i4"),      # its size on the wire
-    ("in_row", "i4"),             # IN row at the far end, or of the departures to another rank
-    ("peer", "i4"),               # local node row at the far end; rows past the nodes stand for other ranks
-    ("ecn_average", "f8"),        # bytes, moving average of the data queue, updated at admission
-    ("ps_den", "i4"),
-    ("last_hop", "i4"),           # 1 when the far end is a NIC
-    # second cache line
     ("tx_packets", "i8"),         # counted at start of serialization
     ("tx_bytes", "i8"),
+    ("ecn_average", "f8"),        # bytes, moving average of the data queue, updated at admission
+    ("in_row", "i4"),             # IN row at the far end, or of the departures to another rank
+    ("peer", "i4"),               # local node row at the far end; rows past the nodes stand for other ranks
+    ("queued", "i4"),             # packets waiting, all classes
+    ("service_bytes", "u2"),      # wire size of the packet in service, charged until free_ps
+    ("service_tc", "u1"),         # its class (valid while free_ps > now)
+    ("last_hop", "u1"),           # 1 when the far end is a NIC
+    # second cache line
+    ("ps_den", "i8"),             # when it is not 1, ps_num holds the negative of the numerator
     ("tx_drops", "i8"), ("trims", "i8"), ("ecn_marks", "i8"),
     ("draws", "i8"),              # random draws made so far
     ("link", "i4"),               # global link row: keys random draws
     ("node", "i4"),               # local node row that owns it
     ("ifid", "i4"), ("queue_begin", "i4"),           # QUEUE rows of its classes
+    ("spare", "i8"),
 ], align=True)
 assert PORT.itemsize == 128
 
@@ -87,10 +87,11 @@ QUEUE = np.dtype([
 # The receiving side of one directed link: packets under way, in order of arrival.
 IN = np.dtype([
     ("head", "i4"), ("tail", "i4"),
-    ("rx_packets", "i8"), ("rx_bytes", "i8"), ("rx_drops", "i8"),
-    ("last_ps", "i8"),            # arrival of the newest packet: order is checked when one is appended
-    ("link", "i4"), ("node", "i4"),
+    ("node", "i4"),               # local node row it ends at; of departures: the row that stands for their rank
+    ("rx_drops", "u4"),
+    ("rx_packets", "i8"), ("rx_bytes", "i8"),
 ], align=True)
+assert IN.itemsize == 32
 
 NODE = np.dtype([
     ("id", "i4"),                 # global node id
@@ -240,25 +241,28 @@ PENDING = np.dtype([("time_ps", "i8"), ("op", "i4")], align=True)
 # ---- what records read ---------------------------------------------------------------------------------------------
 NO_SAMPLE_MIN, NO_SAMPLE_MAX = np.int64(2**62), np.int64(-1)
 COUNTERS = np.dtype([
-    # packets handed down / admitted, since the start (names as uet-transport-stats)
-    ("write_pkts_sent", "i8"), ("write_pkts_rcvd", "i8"), ("ack_pkts_sent", "i8"), ("ack_pkts_rcvd", "i8"),
-    ("nack_pkts_sent", "i8"), ("nack_pkts_rcvd", "i8"), ("wqes_created", "i8"), ("wqes_completed", "i8"),
-    ("num_out_of_order_events_on_nic", "i8"), ("num_dup_events_on_nic", "i8"),
-    ("probe_sent", "i8"), ("probe_rcvd", "i8"), ("probe_ack_rcvd", "i8"),
-    ("num_rto", "i8"), ("num_rtx", "i8"), ("m_marked_pkts_sent", "i8"), ("m_marked_pkts_rcvd", "i8"),
-    ("num_quick_adapt", "i8"),
-    # greatest values in this interval; the record keeps the ones since the start
-    ("ivl_max_out_of_order_on_flow", "i8"), ("ivl_max_tx_count", "i8"),
-    # samples: sums and counts since the start, least and greatest of this interval
-    ("tx_samples", "i8"),         # of cwnd and bytes in flight: at each first transmission
-    ("ack_samples", "i8"),        # of penalty, average delay and RTT: at each data ACK with an RTT sample
-    ("cwnd_sum", "f8"), ("ivl_cwnd_min", "f8"), ("ivl_cwnd_max", "f8"),             # bytes
+    # Names as uet-transport-stats: packets handed down or admitted since the start; `ivl_`: extremes of this interval
+    # (the record keeps those since the start). Samples: sums and counts since the start. Fields that one event touches
+    # stand together.
+    # at a data transmission; cwnd and bytes in flight are sampled at each first one
+    ("write_pkts_sent", "i8"), ("tx_samples", "i8"),
+    ("cwnd_sum", "f8"), ("ivl_cwnd_min", "f8"), ("ivl_cwnd_max", "f8"),              # bytes
     ("inflight_sum", "i8"), ("ivl_inflight_min", "i8"), ("ivl_inflight_max", "i8"),  # bytes
+    # at a data ACK; penalty, average delay and RTT are sampled when it gives an RTT
+    ("ack_pkts_rcvd", "i8"), ("ack_samples", "i8"),
+    ("delay_sum", "f8"), ("ivl_delay_min", "f8"), ("ivl_delay_max", "f8"),           # ps
+    ("rtt_sum", "i8"), ("ivl_rtt_min", "i8"), ("ivl_rtt_max", "i8"),                 # ps
     ("penalty_sum", "i8"), ("ivl_penalty_min", "i8"), ("ivl_penalty_max", "i8"),
-    ("delay_sum", "f8"), ("ivl_delay_min", "f8"), ("ivl_delay_max", "f8"),          # ps
-    ("rtt_sum", "i8"), ("ivl_rtt_min", "i8"), ("ivl_rtt_max", "i8"),                # ps
+    ("m_marked_pkts_rcvd", "i8"), ("ivl_max_tx_count", "i8"), ("num_rtx", "i8"), ("num_rto", "i8"),
+    ("num_quick_adapt", "i8"),
+    # at a data packet received
+    ("write_pkts_rcvd", "i8"), ("ack_pkts_sent", "i8"), ("nack_pkts_sent", "i8"), ("m_marked_pkts_sent", "i8"),
+    ("num_out_of_order_events_on_nic", "i8"), ("ivl_max_out_of_order_on_flow", "i8"), ("num_dup_events_on_nic", "i8"),
     ("rx_drops", "i8"),
+    ("nack_pkts_rcvd", "i8"), ("wqes_created", "i8"), ("wqes_completed", "i8"),
+    ("probe_sent", "i8"), ("probe_rcvd", "i8"), ("probe_ack_rcvd", "i8"), ("spare_a", "i8"), ("spare_b", "i8"),
 ], align=True)
+assert COUNTERS.itemsize == 320
 
 PERF = np.dtype([
     ("time_ps", "i8"),            # when the last byte was acknowledged, absolute simulation time

@@ -150,7 +150,7 @@ def check_sender(shot: Snapshot, row: int, inflight: dict[int, int]) -> None:
             payload = tx.last_bytes[row] if psn == packets - 1 else mss
             inflight[tx.group[row]] = inflight.get(tx.group[row], 0) + payload + NOMINAL_HEADER_BYTES
             deadline = slots.end_ps[slot] + timeout_ps(shot, par, slots.tries[slot])
-            if not 1 <= slots.tries[slot] or shot.nics.rto_ps[nic] > deadline:
+            if slots.tries[slot] < 1 or shot.nics.rto_ps[nic] > deadline:
                 fail(f"{what}: PSN {psn}, sent {slots.tries[slot]} times, expires at {deadline}, but rto_ps of NIC "
                      f"{nic} is {shot.nics.rto_ps[nic]}")
     check_retransmissions(shot, row, waiting)

@@ -60,6 +60,7 @@ class Snapshot:
         self.group_hash = numbers(state.group_hash)
         self.order = numbers(state.order)
         self.node_of_host = numbers(state.node_of_host)
+        self.link_of_in = numbers(state.link_of_in)
 
     ports: Columns
     queues: Columns

@@ -46,6 +46,7 @@ class State(NamedTuple):
     outbox: Any       # PACKET: what leaves for other ranks in this window
     inbox: Any        # PACKET: what came from them
     in_of_link: Any   # i4: IN row of each link of the fabric, -1 when it does not end here
+    link_of_in: Any   # i4: link of each IN row, -1 for notices
     units: Any        # UNIT
     order: Any        # i4: node rows in the order they are visited (fuzz tests shuffle it within a unit)
 
@@ -57,7 +58,7 @@ DTYPES: dict[str, np.dtype] = {
     "slots": t.SLOT, "rx": t.RXPDC, "words": t.WORD, "rxmsg": t.RXMSG, "ops": t.OP, "edges": t.EDGE, "heap": t.PENDING,
     "counters": t.COUNTERS, "perf": t.PERF, "pools": t.POOL, "clock": t.CLOCK, "node_of_host": _I4, "host_leaf": _I4,
     "host_port": _I4, "route": _I4, "set_begin": _I4, "set_count": _I4, "members": _I4, "keys": _I8, "outbox": t.PACKET,
-    "inbox": t.PACKET, "in_of_link": _I4, "units": t.UNIT,
+    "inbox": t.PACKET, "in_of_link": _I4, "link_of_in": _I4, "units": t.UNIT,
     "order": _I4,
 }
 assert tuple(DTYPES) == State._fields
