@@ -85,7 +85,7 @@ def final_totals(session: Session, total: dict[str, int], info: dict[str, Any], 
     listed = sorted(row for rank in ranks for row in rank["unfinished_list"])[:UNFINISHED_LISTED]
     return Totals(
         flows=session.flows, retransmitted=total["retransmitted"], hops=total["hops"],
-        loop_seconds=info["wall"]["hot_s"] + info["wall"]["exchange_s"], simulated_ps=session.simulation.now_ps,
+        loop_seconds=info["wall"]["busy_s"], simulated_ps=session.simulation.now_ps,
         packets={"sent": total["created"], "delivered": total["delivered"], "trimmed": total["trimmed"],
                  "dropped": total["dropped"], "in flight": total["in_flight"]},
         unfinished_count=total["unfinished"],
@@ -109,7 +109,7 @@ def run_info(session: Session, status: str, total: dict[str, int], perf: np.ndar
     flows = flow_statistics(perf)
     config = session.config
     wall = {key: max(rank["wall"][key] for rank in ranks) for key in ranks[0]["wall"]}
-    busy = wall["hot_s"] + wall["exchange_s"]
+    busy = max(rank["wall"]["hot_s"] + rank["wall"]["exchange_s"] for rank in ranks)
     counts = ("hops", "created", "delivered", "trimmed", "dropped", "in_flight", "retransmitted", "ties")
     return {
         "simulation": config.simulation, "status": status, "seed": config.seed,
@@ -123,7 +123,7 @@ def run_info(session: Session, status: str, total: dict[str, int], perf: np.ndar
         "fct_us": {"mean": flows.mean_ps / 1e6, "p50": flows.p50_ps / 1e6, "p99": flows.p99_ps / 1e6,
                    "max": flows.max_ps / 1e6, "last": max(0, flows.last_ps - config.workload_start_ps) / 1e6},
         "simulated_s": session.simulation.now_ps / 1e12,
-        "wall": wall, "hops_per_s": total["hops"] / busy if busy > 0 else 0.0, "compiled": COMPILED,
+        "wall": wall | {"busy_s": busy}, "hops_per_s": total["hops"] / busy if busy > 0 else 0.0, "compiled": COMPILED,
         "files": files,
     } | {name: [rank[name] for rank in ranks]
          for name in ("peak_memory_mb", "cpu_s", "loop_cpu_s", "windows", "packets_exchanged")}

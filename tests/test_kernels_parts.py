@@ -52,6 +52,7 @@ def test_rings_never_overlap_and_are_used_again(take, give, pool, classes, least
     ref = going.rank.ref
     table, field = ("slots", "state") if pool == t.P_SLOT else ("words", "seen")
     live: list[tuple[int, int, str]] = []
+    taken = 0
     for step in range(300):
         if live and rng.random() < 0.48:
             first, room, _ = live.pop(rng.randrange(len(live)))
@@ -59,6 +60,7 @@ def test_rings_never_overlap_and_are_used_again(take, give, pool, classes, least
         else:
             room = least << rng.choice([0, 0, 1, 2, 4])
             first = take(ref, room)
+            taken += room
             rows = range(first, first + room)
             assert all(cell(getattr(going.state, table), row, field) == 0 for row in rows), "not cleared"
             for row in rows:
@@ -68,8 +70,7 @@ def test_rings_never_overlap_and_are_used_again(take, give, pool, classes, least
             shot = Snapshot(going.state)
             following = shot.slots.rtx_next if pool == t.P_SLOT else [seen - 1 for seen in shot.words.seen]
             check_rings(shot, pool, classes, least, table, following, live)
-    # Far less than all rings ever taken: what was given back was taken again.
-    assert cell(going.state.pools, pool, "high") < 150 * 4 * least
+    assert cell(going.state.pools, pool, "high") < taken / 2        # what was given back was taken again
 
 
 # ---- a port's queues -------------------------------------------------------------------------------------------------
@@ -149,10 +150,9 @@ def test_receive_bits_in_any_order(seed, spread):
         block = {base + bit for bit in range(64) if ((low | high << 32) >> bit) & 1}
         assert block == {psn for psn in arrived if base <= psn < base + 64 and psn > expected}
         reported |= block
-    assert expected == 1500 or len(arrived) == 1500
+    assert expected == 1500
     if spread >= 400:
         assert len(reported) > 1000                       # the blocks came round to nearly everything
-    assert cell(going.state.rx, 0, "word_room") * 32 > min(spread, 1499) / 4
 
 
 # ---- packets between ranks -------------------------------------------------------------------------------------------

@@ -29,8 +29,9 @@ def imports(path: Path) -> set[str]:
     tree = ast.parse(path.read_text())
     inside = ["distsim", *path.relative_to(PACKAGE).parent.parts]
     found: set[str] = set()
-    skipped = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    hidden = {id(child) for node in skipped for child in ast.walk(node)}
+    typing_only = [node for node in ast.walk(tree)
+                   if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    hidden = {id(child) for node in typing_only for child in ast.walk(node)}
     for node in ast.walk(tree):
         if id(node) in hidden:
             continue

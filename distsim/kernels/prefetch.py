@@ -36,5 +36,5 @@ if COMPILED:
 
         return types.none(table, types.intp), codegen
 else:
-    def prefetch(table: Any, row: Any) -> None:
+    def prefetch(table: Any, row: Any) -> None:  # type: ignore[misc]
         """See the module."""
