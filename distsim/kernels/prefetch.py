@@ -29,8 +29,8 @@ if COMPILED:
             offset = builder.mul(args[1], ir.Constant(ir.IntType(64), size))
             address = builder.gep(first_address(builder, args[0]), [offset])
             word = ir.IntType(32)
-            function = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, word, word, word]), "llvm.prefetch.p0")
+            signature = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, word, word, word])
+            function = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
             builder.call(function, [address, word(0), word(3), word(1)])
             return context.get_dummy_value()
 

@@ -118,5 +118,6 @@ def partition_report(model: Model, ranks: int) -> dict[str, Any]:
     nodes = np.bincount(owner, minlength=ranks).tolist()
     parts = [{"rank": rank, "nics": nics[rank], "switches": nodes[rank] - nics[rank], "nodes": nodes[rank]}
              for rank in range(ranks)]
-    return {"lookahead_ps": int(lookahead.min()), "window_ps": int(lookahead[crossing].min()) if crossing.any() else None,
+    window = int(lookahead[crossing].min()) if crossing.any() else None
+    return {"lookahead_ps": int(lookahead.min()), "window_ps": window,
             "cut_links": int(np.count_nonzero(crossing[:links])), "triggers": len(a) - links, "parts": parts}
