@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from engine_cases import US, Run, model, nic, one_rack, run, send, two_tiers
+from engine_cases import US, Run, model, nic, one_rack, run, send, switch, two_tiers
 
 from distsim.state import tables as t
 from distsim.state.allocate import cell, set_cell
@@ -163,6 +163,51 @@ def test_the_second_retransmission_gives_no_sample():
     going.set_limit("RackSwitch-1", 1_500_000, "control")
     assert going.end().done_ps() == 2 * FRAME + 450 * US + 2_742_400
     assert going.counter(0, "ack_samples") == 0 and going.counter(1, "num_dup_events_on_nic") == 2
+
+
+def test_a_late_ack_of_the_first_copy_gives_no_sample():
+    # The timer (2 us) expires before the ACK is back at 2,742,400 ps; that ACK lacks the retransmit flag, so which copy
+    # drew it is not known to be the second. It still completes the message; the copy's own ACK finds nothing to do.
+    going = Run(model(two_tiers(), [send(0, 1, 4096)], nic=nic({"InitialRetransmitTimeout": "2us"}))).end()
+    assert going.done_ps() == 2_742_400
+    assert going.counter(0, "num_rtx") == 1 and going.counter(0, "ack_samples") == 0
+    assert going.counter(0, "ack_pkts_rcvd") == 2 + 1 and going.counter(1, "num_dup_events_on_nic") == 1
+
+
+def one_waits(**more: object) -> Run:
+    """A window of one packet, two messages A and B in turns, timers of 2 us.
+
+    A's packet goes at 0 and times out at 2,084,040 ps. It is B's turn: B's packet fills the window, and A's waits.
+    """
+    attributes = {"OverrideUetSpecMaxCWind": True, "MaxCongestionWindow": 1}
+    pds = {"InitialRetransmitTimeout": "2us", "TrimmingEnabled": True}
+    return Run(model(two_tiers(), [send(0, 1, 4096), send(0, 1, 4096)], nic=nic(pds, attributes), **more))  # type: ignore[arg-type]
+
+
+def test_an_ack_of_a_packet_that_waits_to_be_sent_again_takes_it_off_the_list():
+    # A's ACK comes at 2,742,400 ps. B times out too (2,168,080 ps + 2 us) before its own ACK.
+    going = one_waits().to(2_742_400)
+    assert going.slot(0, "state") == t.SLOT_WAITING and going.sender("rtx_head") == 0
+    assert going.group("inflight_bytes") == 4184
+    going.end()
+    assert going.done_ps(0) == 2_742_400
+    assert going.done_ps(1) == 2_084_040 + 2_742_400
+    assert going.counter(0, "num_rto") == 2 and going.counter(0, "num_rtx") == 1     # B's
+
+
+def test_a_nack_of_a_packet_that_waits_to_be_sent_again_does_nothing():
+    # Trimmed at the first switch, A's packet draws a NACK, back at 2,492,720 ps: its timer had queued it already.
+    # When B times out (4,168,080 ps) it is A's turn: its copy goes, and B's ACK comes before B's copy can.
+    going = one_waits(switch=switch(300_000, trimming=True))
+    going.set_limit("RackSwitch-0", 0)
+    going.to(184_041)
+    going.set_limit("RackSwitch-0", 300_000)
+    going.to(2_492_721)
+    assert going.counter(0, "nack_pkts_rcvd") == 1 and going.slot(0, "state") == t.SLOT_WAITING
+    assert going.group("qa_trigger") == 0 and going.group("average_ps") == 0 and going.group("base_rtt_ps") == 6 * US
+    going.end()
+    assert [going.done_ps(number) for number in (0, 1)] == [4_168_080 + 2_742_400, 2_084_040 + 2_742_400]
+    assert going.counter(0, "num_rtx") == 1 and going.counter(0, "num_rto") == 2
 
 
 def test_a_duplicate_while_the_message_is_open():

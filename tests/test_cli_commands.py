@@ -166,11 +166,21 @@ def test_topology_shows_tiers_lookahead_and_the_split(config: str, capfd: pytest
     rows = dict(line.split("  ", 1) for line in capfd.readouterr().out.splitlines())
     rows = {label: value.strip() for label, value in rows.items()}
     assert (rows["NIC"], rows["RackSwitch"], rows["SpineSwitch"]) == ("4", "2", "2")
-    assert rows["trigger delay"] == "100 ns"
+    assert "trigger delay" not in rows, "no host triggers another"
     assert rows["lookahead"] == "101.24 ns"
     assert rows["ranks"] == "2"
     assert rows["rank 0"].startswith("2 NICs, ")
     assert "cut links" in rows and "exchange window" in rows
+
+
+def test_topology_counts_triggers_into_the_lookahead(config: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Three hosts in a ring trigger each other after 50 ns, less than any link takes."""
+    ring = ["--set", "workload={kind: ring, hosts: [0, 1, 2], size: 1KB}",
+            "--set", "SimulationParameters.TriggerDelay=50ns"]
+    assert run_cli(["topology", config, "--ranks", "4", *ring]) == 0
+    rows = dict(line.split("  ", 1) for line in capfd.readouterr().out.splitlines())
+    assert rows["trigger delay"].strip() == "50 ns between 3 pairs of hosts"
+    assert rows["lookahead"].strip() == rows["exchange window"].strip() == "50 ns"
 
 
 def test_topology_on_one_rank_cuts_nothing(config: str, capfd: pytest.CaptureFixture[str]) -> None:

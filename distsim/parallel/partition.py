@@ -54,11 +54,16 @@ def interleaved(fabric: Fabric, ranks: int) -> np.ndarray:
 
 def cut(weight: np.ndarray, parts: int) -> np.ndarray:
     """Part of each of a row of items, parts being runs of about equal weight and none empty. i4[items]."""
-    middle = np.cumsum(weight) - weight / 2
-    part = np.minimum((middle * parts / weight.sum()).astype("i4"), parts - 1)
-    items = np.arange(len(weight))
-    part = np.minimum(part, items)                                   # the first parts get one each at least
-    return np.maximum(part, items - (len(weight) - parts)).astype("i4")   # and so do the last
+    total = np.concatenate([[0.0], np.cumsum(weight)])
+    begins = [0]
+    for part in range(1, parts):
+        goal = total[-1] * part / parts
+        at = int(np.searchsorted(total, goal))
+        if at > 0 and goal - total[at - 1] < total[at] - goal:
+            at -= 1
+        begins.append(min(max(at, begins[-1] + 1), len(weight) - (parts - part)))
+    counts = np.diff([*begins, len(weight)])
+    return np.repeat(np.arange(parts, dtype="i4"), counts)
 
 
 PARTITIONS: dict[str, Callable[[Fabric, int], np.ndarray]] = {
