@@ -14,10 +14,12 @@ from .fabric.routing import build_routes
 from .fabric.types import Fabric
 from .parameters import nic_row, switch_row
 from .state.model import Model, number_messages
+from .workload.types import Workload
 
 if TYPE_CHECKING:
     from .config import Config
 
+MOST_PACKETS = 1 << 29
 EAGER_VARIABLE = "DISTSIM_EAGER"      # 1: every switch runs with port ends as events (the same bytes, slower)
 
 
@@ -37,6 +39,7 @@ def assemble(config: Config, *, eager: bool = False) -> Model:
         raise InputError("has no flows", where="workload")
     routes = build_routes(fabric)
     nicpar, nic_param = nic_parameters(config, fabric, routes.up_link)
+    check_sizes(workload, nicpar["mss_bytes"][nic_param])
     swpar, switch_param = switch_parameters(config, fabric)
     swpar["eager"] = eager
     warnings = [*fabric.warnings, *workload.warnings]
@@ -47,6 +50,15 @@ def assemble(config: Config, *, eager: bool = False) -> Model:
         warnings.append(f"{len(late)} flows start after the run has stopped (first: id {first}) and never run")
     return Model(fabric, routes, number_messages(workload), nicpar, nic_param, swpar, switch_param, seed=config.seed,
                  start_ps=config.workload_start_ps, trigger_delay_ps=config.trigger_delay_ps, warnings=warnings)
+
+
+def check_sizes(workload: Workload, mss_bytes: np.ndarray) -> None:
+    """Refuse a message of more packets than PSNs. mss_bytes : RdmaDataMSS of each host."""
+    packets = workload.ops["size_bytes"] // mss_bytes[workload.ops["host"]]
+    if packets.max(initial=0) > MOST_PACKETS:
+        worst = workload.ops[int(packets.argmax())]
+        raise InputError(f"flow {worst['user_id']} of {worst['size_bytes']} B has more than {MOST_PACKETS} packets; "
+                         "use a larger RdmaDataMSS or smaller messages", where="workload")
 
 
 def nic_parameters(config: Config, fabric: Fabric, up_link: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

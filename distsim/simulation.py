@@ -125,7 +125,7 @@ class Simulation:
             stopping = self.stopping()
             if code == status.OK or stopping:
                 return INTERRUPTED if stopping else RUNNING
-            self.on_progress(self.state, self.now_ps)
+            self.on_progress(self.state, self.kernels.next_event_ps(self.holder.ref))
 
     def _grow(self) -> None:
         pool = cell(self.state.clock, 0, "need")

@@ -11,13 +11,12 @@ from . import cc
 from .groups import join_turn, leave_group, ready_at_head, unlink_turn
 from .jit import kernel, small
 from .links import fault
-from .operations import tell
+from .operations import NO_TIMER, tell
 from .pools import give_slots, give_tx
 from .send import NOMINAL_HEADER_BYTES, payload_bytes, rto_ps, send_probe, slot_row
 from .status import FAULT_INFLIGHT
 
 SERVICE_TICK_PS = 128_000
-NO_TIMER = 1 << 62
 
 
 @kernel
@@ -270,35 +269,45 @@ def receive_nack(s, nic_row, p, now_ps):
 
 
 @kernel
-def expire_timers(s, nic_row, now_ps):
-    """Expire every timer that is due, by PDC and PSN, and find when the next one may be.
+def expire_pdc(s, nic_row, row, now_ps):
+    """Expire the timers of a PDC that are due, by PSN; returns when its next one may be."""
+    pdc = s.tx[row]
+    g = s.groups[pdc.group]
+    par = s.nicpar[g.param]
+    nearest = NO_TIMER
+    expired = False
+    for psn in range(pdc.unacked, pdc.next_psn):
+        slot = s.slots[slot_row(pdc, psn)]
+        if slot.state == SLOT_SENT:
+            deadline = slot.end_ps + rto_ps(par, slot.tries)
+            if deadline <= now_ps:
+                nominal = payload_bytes(par, pdc, psn) + NOMINAL_HEADER_BYTES
+                g.inflight_bytes -= nominal
+                s.counters[nic_row].num_rto += 1
+                cc.on_timeout(g, par, nominal)
+                wait_again(s, pdc, slot, psn)
+                expired = True
+            elif deadline < nearest:
+                nearest = deadline
+    if expired:
+        join_turn(s, g, row)
+        ready_at_head(s, s.nics[nic_row], pdc.group)
+    return nearest
 
-    `nic.rto_ps` is a lower bound, so a call may find nothing due; that leaves no trace.
+
+@kernel
+def expire_timers(s, nic_row, now_ps):
+    """Expire every timer that is due, PDC by PDC in order of creation, and find when the next one may be.
+
+    `rto_ps` of a NIC and of a PDC are lower bounds, so a call may find nothing due; that leaves no trace.
     """
     nic = s.nics[nic_row]
-    par = s.nicpar[s.nodes[nic.node].param]
     nearest = NO_TIMER
     row = nic.pdc_head
     while row >= 0:
         pdc = s.tx[row]
-        g = s.groups[pdc.group]
-        expired = False
-        for psn in range(pdc.unacked, pdc.next_psn):
-            slot = s.slots[slot_row(pdc, psn)]
-            if slot.state == SLOT_SENT:
-                deadline = slot.end_ps + rto_ps(par, slot.tries)
-                if deadline <= now_ps:
-                    nominal = payload_bytes(par, pdc, psn) + NOMINAL_HEADER_BYTES
-                    g.inflight_bytes -= nominal
-                    s.counters[nic_row].num_rto += 1
-                    cc.on_timeout(g, par, nominal)
-                    wait_again(s, pdc, slot, psn)
-                    expired = True
-                elif deadline < nearest:
-                    nearest = deadline
-        if expired:
-            join_turn(s, g, row)
-            ready_at_head(s, nic, pdc.group)
+        if pdc.rto_ps <= now_ps:
+            pdc.rto_ps = expire_pdc(s, nic_row, row, now_ps)
+        nearest = min(nearest, pdc.rto_ps)
         row = pdc.all_next
     nic.rto_ps = nearest
-

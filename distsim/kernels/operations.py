@@ -13,6 +13,7 @@ from .pools import take_packet, take_slots, take_tx
 SEND = 0
 FIRST_TX_ID, LAST_TX_ID = 1, 32767
 MOST_SLOTS_AT_FIRST = 128
+NO_TIMER = 1 << 62
 
 
 @small
@@ -153,6 +154,7 @@ def start_message(s, nic_row, op_row, now_ps):
     pdc.probe_psn = 0
     pdc.probe_state = 0
     pdc.probe_end_ps = 0
+    pdc.rto_ps = NO_TIMER
     pdc.id = nic.next_tx_id
     nic.next_tx_id = nic.next_tx_id + 1 if nic.next_tx_id < LAST_TX_ID else FIRST_TX_ID
     pdc.remote_id = 0

@@ -155,8 +155,9 @@ def send_data(s, nic_row, par, g, pdc, psn, retransmission, now_ps):
     slot.entropy = entropy
     slot.state = SLOT_SENT
     deadline = end + rto_ps(par, slot.tries)
-    if deadline < nic.rto_ps:
-        nic.rto_ps = deadline
+    if deadline < pdc.rto_ps:
+        pdc.rto_ps = deadline
+        nic.rto_ps = min(nic.rto_ps, deadline)
 
 
 @kernel

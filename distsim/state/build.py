@@ -15,7 +15,7 @@ from .view import State
 PACKETS_PER_NIC, PDCS_PER_NIC = 256, 4
 LEAST_PACKETS, LEAST_ROWS = 4096, 1024
 WORDS_MARGIN = 1 << 16
-BUCKETS_PER_NIC = 8
+LEAST_BUCKETS, MOST_BUCKETS = 16, 1 << 24
 
 
 def power_of_two(value: int) -> int:
@@ -45,7 +45,7 @@ def build(model: Model, owner: np.ndarray, rank: int, *, twin: bool = False,
     state = State(
         ports=ports, queues=empty_queues(len(ports)), ins=ins_table(model, here), nodes=nodes, next_ps=next_ps,
         swpar=model.swpar, nicpar=model.nicpar, nics=nics,
-        group_hash=np.full(power_of_two(max(16, BUCKETS_PER_NIC * len(nics))), -1, "i4"),
+        group_hash=np.full(buckets(model, nics), -1, "i4"),
         rxmsg=rxmsg, ops=ops, edges=at_least_one(edges), heap=heap, counters=empty_counters(len(nics)), pools=pools,
         clock=clock_row(model), outbox=np.zeros(1, t.PACKET), inbox=np.zeros(1, t.PACKET), in_of_link=here.in_of,
         link_of_in=np.concatenate([here.in_links, here.departing]).astype("i4"),
@@ -54,6 +54,13 @@ def build(model: Model, owner: np.ndarray, rank: int, *, twin: bool = False,
     if twin:
         state = to_twin(state)
     return state, here
+
+
+def buckets(model: Model, nics: np.ndarray) -> int:
+    """Hash buckets for all groups that this rank's NICs can ever have: one for each peer, at most one a message."""
+    messages = int(nics["op_count"].sum() + nics["rx_count"].sum())
+    pairs = len(nics) * model.fabric.hosts
+    return power_of_two(max(LEAST_BUCKETS, min(messages, pairs, MOST_BUCKETS)))
 
 
 def at_least_one(rows: np.ndarray) -> np.ndarray:

@@ -184,6 +184,7 @@ TXPDC = np.dtype([
     ("all_next", "i4"), ("all_prev", "i4"),
     ("probe_psn", "i4"), ("probe_state", "i4"),      # 0 none yet, 1 under way, 2 answered
     ("probe_end_ps", "i8"),
+    ("rto_ps", "i8"),                                # none of its timers expires before this
     ("id", "i4"), ("remote_id", "i4"),
     ("nic", "i4"), ("dst", "i4"), ("rx_message", "i4"), ("tx_message", "i4"),
 ], align=True)

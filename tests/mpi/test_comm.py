@@ -1,4 +1,4 @@
-"""The communicator's collectives, and a run, inside a real mpirun (pytest-mpi: `mpirun -n 2 pytest --with-mpi tests/mpi`)."""
+"""The communicator's collectives, and a run, inside a real mpirun: `mpirun -n 2 pytest --with-mpi tests/mpi`."""
 
 from __future__ import annotations
 
