@@ -74,13 +74,17 @@ class Session:
     def _compile(self) -> None:
         """Rank 0 compiles, the others then load what it compiled."""
         begin = time.perf_counter()
-        kernels: Kernels | None = load_kernels() if self.comm.rank == 0 else None
+        kernels: Kernels | None = load_kernels(self._say_compiling) if self.comm.rank == 0 else None
         self.comm.barrier()
         self.simulation = Simulation(
             self.comm, self.here, self.initial, kernels or load_kernels(), self.config.workload_start_ps,
             self.config.stop_ps, self.config.interval_ps, self._on_tick, self._on_perf, self._on_progress,
             lambda: self.signals.asked)
         self.wall["compile_s"] = time.perf_counter() - begin
+
+    def _say_compiling(self) -> None:
+        if not self.quiet:
+            print("distsim: compiling the kernels, once for this version and machine: about half a minute", file=sys.stderr)
 
     def _open_records(self) -> None:
         fabric, here = self.model.fabric, self.here

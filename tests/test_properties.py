@@ -25,7 +25,8 @@ def test_shares_are_runs_and_none_is_empty(weights, data):
 
 @given(st.integers(2, 12), st.data())
 def test_what_crosses_between_the_children_of_a_unit_takes_its_window_or_longer(nodes, data):
-    edge = st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1), st.sampled_from([1, 2, 3, 10, 11, 100, 5000]))
+    node = st.integers(0, nodes - 1)
+    edge = st.tuples(node, node, st.sampled_from([1, 2, 3, 10, 11, 100, 5000]))
     edges = [e for e in data.draw(st.lists(edge, min_size=1, max_size=30)) if e[0] != e[1]]
     if not edges:
         return

@@ -6,8 +6,11 @@ and the processor, because numba's own cache notices neither a changed callee no
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
+import shutil
+import tempfile
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -39,8 +42,17 @@ def source_digest() -> str:
 
 @cache
 def cache_directory() -> Path:
-    """Where compiled kernels are kept: `DISTSIM_CACHE_DIR`, else the user's cache directory."""
+    """Where compiled kernels are kept: `DISTSIM_CACHE_DIR`, else the user's cache directory.
+
+    Where that cannot be written, a temporary directory: every process then compiles for itself.
+    """
     root = os.environ.get("DISTSIM_CACHE_DIR")
     if root is None:
         root = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "distsim")
-    return Path(root) / source_digest()
+    folder = Path(root) / source_digest()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix="distsim-kernels-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -49,14 +49,15 @@ class Kernels:
         return self._call(ref, ACCEPT, count, end_ps, 0)
 
 
-def load_kernels() -> Kernels:
-    """The kernels for this process; compiles them when nobody has yet."""
+def load_kernels(on_compile: Callable[[], None] = lambda: None) -> Kernels:
+    """The kernels for this process; compiles them when nobody has yet, after calling `on_compile`."""
     if not COMPILED or BOUNDSCHECK:
         from . import entry
 
         return Kernels(entry.call)
     found = _load(cache_directory())
     if found is None:
+        on_compile()
         from .entry import compile_native
 
         code, symbol = compile_native()

@@ -70,7 +70,8 @@ def test_exchange_of_nothing():
 def test_a_run_inside_mpirun_writes_a_shard_a_rank(tmp_path_factory):
     comm = Mpi()
     folder = Path(comm.share(str(tmp_path_factory.mktemp("run"))))
-    config = from_dict({"simulation": "inside", "fabric": {"kind": "leaf-spine", "racks": 2, "nics_per_rack": 2, "spines": 1},
+    fabric = {"kind": "leaf-spine", "racks": 2, "nics_per_rack": 2, "spines": 1}
+    config = from_dict({"simulation": "inside", "fabric": fabric,
                         "workload": {"kind": "permutation", "size": "10KB"}})
     result = run_config(config, folder, ranks_expected=comm.size, quiet=True)
     assert result.exit_code == 0
