@@ -84,7 +84,8 @@ class Session:
 
     def _say_compiling(self) -> None:
         if not self.quiet:
-            print("distsim: compiling the kernels, once for this version and machine: about half a minute", file=sys.stderr)
+            print("distsim: compiling the kernels, once for this version and machine: about half a minute",
+                  file=sys.stderr)
 
     def _open_records(self) -> None:
         fabric, here = self.model.fabric, self.here
