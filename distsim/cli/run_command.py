@@ -28,6 +28,7 @@ def command(config: str, output: str | None, assignments: tuple[str, ...], seed:
     if here is not None:
         check_world(here, ranks)
     elif ranks is not None and ranks > 1:
+        _check_before_starting(config, assignments, seed, ranks)
         return start_ranks(ranks, _arguments(config, output, assignments, seed, ranks, quiet, overwrite))
     checked = read(config, assignments, seed)
     from distsim.engine import run_config
@@ -42,6 +43,19 @@ def command(config: str, output: str | None, assignments: tuple[str, ...], seed:
         for line in result.lines:
             click.echo(line)
     return int(result.exit_code)
+
+
+def _check_before_starting(config: str, assignments: tuple[str, ...], seed: int | None, ranks: int) -> None:
+    """Refuse here, once and before any process is started, what every rank would refuse."""
+    from distsim.errors import InputError
+    from distsim.fabric import build
+    from distsim.parallel.partition import partition
+
+    checked = read(config, assignments, seed)
+    try:
+        partition(build(checked.fabric, checked.link_rules()), ranks)
+    except InputError as error:
+        raise checked.placed(error) from None
 
 
 def _arguments(config: str, output: str | None, assignments: tuple[str, ...], seed: int | None, ranks: int, quiet: bool,
