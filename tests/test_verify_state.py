@@ -48,7 +48,7 @@ def test_what_waits_for_other_ranks_is_checked():
         verify(state)
 
 
-@pytest.mark.parametrize("seed", (1, 2, 7))
+@pytest.mark.parametrize("seed", (1, 2))
 def test_every_window_of_a_random_simulation_leaves_a_sound_state(seed):
     made = random_model(seed)
     calls = []

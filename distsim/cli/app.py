@@ -8,7 +8,7 @@ import click
 
 import distsim
 
-COMMANDS = ("run", "validate", "topology", "configs")
+COMMANDS = ("run", "validate", "topology", "bandwidth", "configs")
 
 
 class LazyGroup(click.Group):
@@ -31,6 +31,6 @@ class LazyGroup(click.Group):
 def app() -> None:
     """Packet simulation of Ultra Ethernet AI clusters.
 
-    Exit codes: 0 all flows finished, 3 the run ended with unfinished flows, 2 configuration or input error, 1 internal
-    error, 130 interrupted.
+    Exit codes: 0 all flows finished, 3 the run ended with unfinished flows, 2 configuration or input error, 4 a
+    bandwidth threshold does not hold, 1 internal error, 130 interrupted.
     """

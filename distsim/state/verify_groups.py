@@ -150,9 +150,11 @@ def check_sender(shot: Snapshot, row: int, inflight: dict[int, int]) -> None:
             payload = tx.last_bytes[row] if psn == packets - 1 else mss
             inflight[tx.group[row]] = inflight.get(tx.group[row], 0) + payload + NOMINAL_HEADER_BYTES
             deadline = slots.end_ps[slot] + timeout_ps(shot, par, slots.tries[slot])
-            if slots.tries[slot] < 1 or shot.nics.rto_ps[nic] > deadline:
-                fail(f"{what}: PSN {psn}, sent {slots.tries[slot]} times, expires at {deadline}, but rto_ps of NIC "
-                     f"{nic} is {shot.nics.rto_ps[nic]}")
+            if slots.tries[slot] < 1 or tx.rto_ps[row] > deadline:
+                fail(f"{what}: PSN {psn}, sent {slots.tries[slot]} times, expires at {deadline}, but rto_ps is "
+                     f"{tx.rto_ps[row]}")
+    if shot.nics.rto_ps[nic] > tx.rto_ps[row]:
+        fail(f"{what}: rto_ps is {tx.rto_ps[row]}, that of NIC {nic} is {shot.nics.rto_ps[nic]}")
     check_retransmissions(shot, row, waiting)
 
 
