@@ -45,7 +45,6 @@ def nic_row(nic: Nic, link_bps: int) -> np.ndarray:
     row["rto_fixed"] = pds.FixedRexmitTimeEnable
     row["rto_ps"] = pds.FixedRexmitTimeout if pds.FixedRexmitTimeEnable else pds.InitialRetransmitTimeout
     row["rto_max_backoff"] = pds.MaxExponentialRTOBackoffCount
-    row["control_tc"] = 1
     rate_gbps = link_bps // 10**9
     base = cc.InitialBaseRTT
     row["rate_gbps"] = rate_gbps

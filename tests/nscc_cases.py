@@ -58,3 +58,10 @@ class Window:
     def probe(self, rtt_us: float) -> None:
         """The answer to a probe."""
         nscc.offer_rtt(self.row, self.par, round(rtt_us * US))
+
+
+def window_of(cwnd_bytes: float, **attributes: Any) -> Window:
+    """A window of this many bytes."""
+    window = Window(**attributes)
+    window.cwnd_bytes = cwnd_bytes
+    return window

@@ -276,9 +276,10 @@ def streamed(size_bytes: int) -> tuple[int, int, int]:
     """Feed a log of that size to the standard input: exit code, samples, most memory of the process in KiB."""
     noise = (b"2026-08-06T14:10:21.110326865-07:00 node-1:530:530 [0] NCCL INFO Channel " + b"01/" * 900 + b"\n") * 20
     block = noise + row(8).encode()
-    program = ("import resource, sys; from distsim.cli import run_cli; "
+    program = ("import sys; from distsim.cli import run_cli; "
                "code = run_cli(['bandwidth', '-', '-o', 'json']); "
-               "print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)")
+               "peak = open('/proc/self/status').read().split('VmHWM:')[1].split()[0]; "      # ru_maxrss has the parent's
+               "print(code, peak, file=sys.stderr)")
     process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert process.stdin is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..state.tables import F_ECHO, F_RTX, OP_ACTIVE, OP_DONE, P_PERF, SLOT_DONE, SLOT_SENT, SLOT_WAITING
 from . import cc
-from .groups import join_turn, leave_group, ready_at_head, unlink_turn
+from .groups import find_group, join_turn, leave_group, ready_at_head, unlink_turn
 from .jit import kernel, small
 from .links import fault
 from .operations import NO_TIMER, tell
@@ -150,8 +150,8 @@ def receive_ack(s, nic_row, p, now_ps):
         sample_ack(counters, g, rtt, p.code)
         if marked:
             counters.m_marked_pkts_rcvd += 1
-    if pdc.probe_state == 0:
-        pdc.probe_state = 1
+    if pdc.probed == 0:
+        pdc.probed = 1
         pdc.probe_psn = p.psn
         send_probe(s, nic_row, pdc, now_ps)
     if pdc.unacked == pdc.packets:
@@ -213,19 +213,20 @@ def write_perf(s, nic, op, now_ps):
 
 @kernel
 def receive_probe_ack(s, nic_row, p, now_ps):
-    """The answer to a base-RTT probe feeds the base RTT only."""
+    """The answer to a base-RTT probe feeds the base RTT only; its message may be done while the group lives on."""
     nic = s.nics[nic_row]
     counters = s.counters[nic_row]
     counters.ack_pkts_rcvd += 1
     counters.probe_ack_rcvd += 1
-    row = open_pdc(s, nic, p)
-    if row < 0:
+    op = s.ops[nic.op_begin + p.message - nic.op_first]
+    if op.probe_end_ps == 0:
         return
-    pdc = s.tx[row]
-    if pdc.probe_state == 1:
-        pdc.probe_state = 2
-        g = s.groups[pdc.group]
-        cc.offer_rtt(g, s.nicpar[g.param], now_ps - pdc.probe_end_ps)
+    rtt = now_ps - op.probe_end_ps
+    op.probe_end_ps = 0
+    row = s.tx[op.pdc].group if op.pdc >= 0 else find_group(s, nic_row, op.dst, -1)
+    if row >= 0:
+        g = s.groups[row]
+        cc.offer_rtt(g, s.nicpar[g.param], rtt)
 
 
 @small
@@ -250,7 +251,6 @@ def receive_nack(s, nic_row, p, now_ps):
     if row < 0:
         return
     pdc = s.tx[row]
-    pdc.remote_id = p.spdc
     if not (pdc.unacked <= p.psn < pdc.next_psn):
         return
     slot = s.slots[slot_row(pdc, p.psn)]

@@ -18,19 +18,28 @@ def bucket(s, nic_row, dst, key_pdc):
 
 
 @kernel
+def find_group(s, nic_row, dst, key_pdc):
+    """GROUP row of the PDCs between this NIC and `dst`, -1 when there is none."""
+    row = s.group_hash[bucket(s, nic_row, dst, key_pdc)]
+    while row >= 0:
+        g = s.groups[row]
+        if g.nic == nic_row and g.dst == dst and g.key_pdc == key_pdc:
+            return row
+        row = g.hash_next
+    return -1
+
+
+@kernel
 def join_group(s, nic_row, dst, key_pdc, now_ps):
     """GROUP row for the PDCs between this NIC and `dst`, made if there is none; one more PDC holds it.
 
     `key_pdc` is -1 when groups are shared, else it makes the group the PDC's own (PDCGroupsEnabled false).
     """
+    row = find_group(s, nic_row, dst, key_pdc)
+    if row >= 0:
+        s.groups[row].ref_count += 1
+        return row
     at = bucket(s, nic_row, dst, key_pdc)
-    row = s.group_hash[at]
-    while row >= 0:
-        g = s.groups[row]
-        if g.nic == nic_row and g.dst == dst and g.key_pdc == key_pdc:
-            g.ref_count += 1
-            return row
-        row = g.hash_next
     row = take_group(s)
     g = s.groups[row]
     par = s.nicpar[s.nodes[s.nics[nic_row].node].param]

@@ -152,8 +152,7 @@ def start_message(s, nic_row, op_row, now_ps):
     pdc.in_turn = 0
     pdc.turn_next = -1
     pdc.probe_psn = 0
-    pdc.probe_state = 0
-    pdc.probe_end_ps = 0
+    pdc.probed = 0
     pdc.rto_ps = NO_TIMER
     pdc.id = nic.next_tx_id
     nic.next_tx_id = nic.next_tx_id + 1 if nic.next_tx_id < LAST_TX_ID else FIRST_TX_ID

@@ -26,7 +26,7 @@ from .groups import join_group, leave_group
 from .jit import kernel, small
 from .operations import tell
 from .pools import give_packet, give_rx, give_words, take_rx, take_words
-from .rng import path_hash
+from .rng import MASK, path_hash
 from .send import ACK_WIRE_BYTES, NACK_WIRE_BYTES, send_control
 
 UET_TRIMMED, UET_TRIMMED_LASTHOP = 1, 2
@@ -114,17 +114,27 @@ def record_psn(s, counters, r, psn):
 
 
 @small
+def seen_from(s, r, psn):
+    """Receive bits of the 32 PSNs from `psn` on; `psn` is not past the highest received."""
+    shift = psn & 31
+    bits = word_of(s, r, psn).seen >> shift
+    if shift > 0 and (psn | 31) < r.highest:
+        bits |= (word_of(s, r, psn + 32).seen << (32 - shift)) & MASK
+    return bits
+
+
+@small
 def write_sack(s, r, p):
-    """The 64-PSN bitmap: it starts at the 32-PSN word of the next expected PSN; further blocks are reported in turn."""
-    first = r.expected & ~31
+    """The 64 PSNs beyond the cumulative one; when more are out of order, successive ACKs report successive blocks."""
+    first = r.expected
     at = first
     if r.highest >= first + 64:
         at = r.sack_next
         if at < first or at > r.highest or at - first > FARTHEST_BLOCK:
             at = first
         r.sack_next = at + 64
-    p.sack_lo = word_of(s, r, at).seen
-    p.sack_hi = word_of(s, r, at + 32).seen if at + 32 <= r.highest else 0
+    p.sack_lo = seen_from(s, r, at)
+    p.sack_hi = seen_from(s, r, at + 32) if at + 32 <= r.highest else 0
     p.sack_offset = at - (r.expected - 1)
 
 

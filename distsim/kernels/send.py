@@ -219,9 +219,7 @@ def start_control(s, nic, port, i, p, now_ps):
     """Serialize a control packet; a probe's round trip counts from the end of its serialization."""
     end = start_service(s, port, i, p, now_ps)
     if p.ptype == PROBE:
-        pdc_row = s.ops[nic.op_begin + p.cack - nic.op_first].pdc
-        if pdc_row >= 0:
-            s.tx[pdc_row].probe_end_ps = end
+        s.ops[nic.op_begin + p.cack - nic.op_first].probe_end_ps = end
 
 
 @small

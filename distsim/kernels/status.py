@@ -7,12 +7,10 @@ FAULT = 3     # a bug: `clock.fault` says which rule was broken
 
 FAULT_EARLY = 1       # a packet arrives before the end of the window that its sender is in
 FAULT_ORDER = 2       # a packet arrives out of its link's order
-FAULT_LATE_WAKE = 3   # a node would have to do something in its past
-FAULT_INFLIGHT = 4    # negative bytes in flight
+FAULT_INFLIGHT = 3    # negative bytes in flight
 
 FAULT_TEXT = {
     FAULT_EARLY: "a packet would arrive before the end of the window its sender is in (lookahead too long)",
     FAULT_ORDER: "a packet would arrive out of its link's order",
-    FAULT_LATE_WAKE: "a node would have to act in its past",
     FAULT_INFLIGHT: "bytes in flight became negative",
 }

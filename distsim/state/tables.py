@@ -141,7 +141,6 @@ NICPAR = np.dtype([
     ("entropy_mask", "i4"), ("entropy_offset", "i4"),
     ("rto_fixed", "i4"), ("rto_max_backoff", "i4"),
     ("rto_ps", "i8"),             # InitialRetransmitTimeout, or FixedRexmitTimeout when rto_fixed
-    ("data_tc", "i4"), ("control_tc", "i4"),
     # congestion control (models/scala-uet-nic/congestion-control; UEC 1.0 section 3.6.13)
     ("pass_through", "i4"), ("nscc_enable", "i4"), ("qa_disable", "i4"), ("qa_gate", "i4"),
     ("base_rtt_ps", "i8"), ("target_ps", "i8"), ("margin_ps", "i8"), ("qa_threshold_ps", "i8"),
@@ -182,8 +181,7 @@ TXPDC = np.dtype([
     ("last_bytes", "i4"),                            # payload of the last packet
     ("in_turn", "i4"), ("turn_next", "i4"),
     ("all_next", "i4"), ("all_prev", "i4"),
-    ("probe_psn", "i4"), ("probe_state", "i4"),      # 0 none yet, 1 under way, 2 answered
-    ("probe_end_ps", "i8"),
+    ("probe_psn", "i4"), ("probed", "i4"),           # tag of its probe; 1 once it was sent
     ("rto_ps", "i8"),                                # none of its timers expires before this
     ("id", "i4"), ("remote_id", "i4"),
     ("nic", "i4"), ("dst", "i4"), ("rx_message", "i4"), ("tx_message", "i4"),
@@ -232,6 +230,7 @@ OP = np.dtype([
     ("done_ps", "i8"),
     ("edge_begin", "i4"), ("edge_count", "i4"),      # who is told when it is done
     ("pdc", "i4"), ("rtx_packets", "i4"),
+    ("probe_end_ps", "i8"),       # end of serialization of its base-RTT probe; 0: none under way
 ], align=True)
 
 # Who is told: global op and node; NIC row here, or -1 and the IN row of what leaves for its rank.
@@ -280,7 +279,7 @@ PERF = np.dtype([
 CLOCK = np.dtype([
     ("end_ps", "i8"),             # end of the window being run
     ("budget", "i8"),             # events left before the kernel returns
-    ("events", "i8"), ("hops", "i8"),                # packet-hops: arrivals at the end of a link
+    ("hops", "i8"),                                  # packet-hops: arrivals at the end of a link
     ("created", "i8"), ("delivered", "i8"), ("trimmed", "i8"), ("dropped", "i8"),
     ("handed_over", "i8"), ("taken_over", "i8"),     # packets to and from other ranks
     ("ops_done", "i8"), ("ops_started", "i8"), ("sends_done", "i8"), ("recvs_done", "i8"),
@@ -288,8 +287,6 @@ CLOCK = np.dtype([
     ("need", "i8"),               # which table ran short, see kernels.status
     ("fault", "i8"), ("fault_at", "i8"), ("fault_node", "i8"),
     ("seed", "i8"), ("trigger_delay_ps", "i8"),
-    ("ecn_marks", "i8"),
-    ("last_event_ps", "i8"),      # time of the latest event processed on this rank
 ], align=True)
 
 # Free-row bookkeeping, one row a pool: last-in first-out over a high-water mark. Of the two arenas of rings (slots,

@@ -68,7 +68,8 @@ def build_units(nodes: int, a: np.ndarray, b: np.ndarray, lookahead_ps: np.ndarr
             child = int(np.searchsorted(firsts, start))
             count = int(np.searchsorted(firsts, end)) - child
             begin = offset + child if level > 1 else child
-            rows.append((begin, count, int(start), int(end - start), width[level - 1], level))
+            wide = width[level - 1] if count > 1 else WIDEST_PS      # one child: nothing crosses inside
+            rows.append((begin, count, int(start), int(end - start), wide, level))
             merged.append((0, 0, int(start), int(end - start)))
         offset = len(rows) - len(merged)
         spans = merged

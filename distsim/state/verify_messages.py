@@ -170,7 +170,7 @@ def check_counters(shot: Snapshot) -> None:
             expected["wqes_completed"] += done
             expected["num_rtx"] += ops.rtx_packets[row]
             expected["write_pkts_sent"] += first_copies + ops.rtx_packets[row]
-            expected["probe_sent"] += done or tx.probe_state[pdc] != 0
+            expected["probe_sent"] += done or tx.probed[pdc]
         expected["tx_samples"] = expected["write_pkts_sent"] - expected["num_rtx"]
         for name, value in expected.items():
             if getattr(counters, name)[nic] != value:
