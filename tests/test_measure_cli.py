@@ -278,7 +278,7 @@ def streamed(size_bytes: int) -> tuple[int, int, int]:
     block = noise + row(8).encode()
     program = ("import sys; from distsim.cli import run_cli; "
                "code = run_cli(['bandwidth', '-', '-o', 'json']); "
-               "peak = open('/proc/self/status').read().split('VmHWM:')[1].split()[0]; "      # ru_maxrss has the parent's
+               "peak = open('/proc/self/status').read().split('VmHWM:')[1].split()[0]; "  # not ru_maxrss: the parent's
                "print(code, peak, file=sys.stderr)")
     process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
