@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -12,7 +14,7 @@ import numpy as np
 
 from . import records
 from .assemble import assemble, eager_wanted
-from .errors import DistsimError
+from .errors import DistsimError, InputError
 from .fabric.types import NIC
 from .kernels.mode import COMPILED
 from .kernels.native import Kernels, load_kernels
@@ -20,7 +22,7 @@ from .outcome import conclude, rank_totals
 from .parallel.comm import Communicator
 from .parallel.partition import partition
 from .progress import Progress
-from .simulation import Simulation
+from .simulation import Simulation, StoppedElsewhere
 from .state.allocate import cell
 from .state.build import build
 from .workload.types import SEND
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
     from .config import Config
     from .engine import Result, StopSignals
     from .state.view import State
+
+
+# Environment variables that every rank must agree on.
+SWITCHES = ("DISTSIM_PARTITION", "DISTSIM_EAGER", "NUMBA_DISABLE_JIT")
 
 
 class Session:
@@ -44,6 +50,7 @@ class Session:
     # ---- set up ------------------------------------------------------------------------------------------------------
     def set_up(self, overwrite: bool) -> None:
         """Model, state, compiled kernels, open records. Raises the same error on every rank."""
+        self._together(self._compare)
         self._together(self._build)
         if self.comm.rank == 0:
             self._together(lambda: records.claim_directory(self.output, overwrite))
@@ -61,6 +68,13 @@ class Session:
         except DistsimError as found:
             error = found
         self.comm.agree(error)
+
+    def _compare(self) -> None:
+        """Every rank must have been given the same configuration and the same switches."""
+        mine = [self.config.digest(), *(os.environ.get(name, "") for name in SWITCHES)]
+        if self.comm.share(mine) != mine:
+            raise InputError(f"rank {self.comm.rank} was started with another configuration, or another value of "
+                             f"{', '.join(SWITCHES)}, than rank 0", where="ranks")
 
     def _build(self) -> None:
         self.model = assemble(self.config, eager=eager_wanted())
@@ -128,7 +142,20 @@ class Session:
             self.records.close()
         self.wall["loop_s"] = time.perf_counter() - begin
         self.loop_cpu_s = time.process_time() - cpu_before_s
-        self.comm.agree(error)
+        try:
+            self.comm.agree(None if isinstance(error, StoppedElsewhere) else error)
+        except DistsimError as agreed:
+            self._write_failed(agreed)
+            raise
+
+    def _write_failed(self, error: DistsimError) -> None:
+        """Say in run.json that the run failed and why, if that can still be written."""
+        if self.comm.rank == 0:
+            info = {"simulation": self.config.simulation, "status": "failed", "error": str(error),
+                    "seed": self.config.seed, "configuration": self.config.canonical(), "ranks": self.comm.size,
+                    "files": self.records.files()}
+            with contextlib.suppress(DistsimError):
+                records.write_run_json(self.output, self.config.simulation, info)
 
     def _on_tick(self, time_ps: int, counters: np.ndarray, ports: np.ndarray, ins: np.ndarray) -> None:
         figures = records.port_counters(ports[self.port_order], ins[self.in_order], time_ps)

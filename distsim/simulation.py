@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,10 @@ EVENTS_A_CALL = 200_000       # a kernel returns at least every 50 ms
 SLOW_EVENTS_A_CALL = 5_000    # of the uncompiled twin
 PERF_ROWS_KEPT = 50_000       # completed messages are handed to the record when so many wait
 NEVER_PS = t.INF_PS
+
+
+class StoppedElsewhere(DistsimError):
+    """Another rank has failed; its error says why."""
 
 
 class SimulationFault(DistsimError):
@@ -69,6 +74,7 @@ class Simulation:
     timing: Timing = field(default_factory=Timing)
     now_ps: int = 0
     interrupted: bool = False
+    error: DistsimError | None = None      # of this rank's records; tells the others at the next exchange
 
     def __post_init__(self) -> None:
         self.holder = Holder(self.initial)
@@ -93,7 +99,7 @@ class Simulation:
             self.on_progress(self.state, end)
             nearest, worst = self.exchange.swap(end, outcome)
             if worst == FAULTY:
-                raise SimulationFault(self._fault_text())
+                raise self.error or self._fault()
             if self.after_window is not None:
                 self.after_window(self.state)
             self.interrupted = worst == INTERRUPTED
@@ -102,6 +108,11 @@ class Simulation:
 
     def _finish(self, nearest_ps: int) -> None:
         self._drain_perf(0)
+        self._last_ticks(nearest_ps)
+        if self.error is not None:
+            raise self.error
+
+    def _last_ticks(self, nearest_ps: int) -> None:
         if self.interrupted:
             return
         if nearest_ps < NEVER_PS:                # the time is up
@@ -113,7 +124,7 @@ class Simulation:
 
     def _window(self, end_ps: int) -> int:
         """Run this rank to `end_ps`."""
-        while True:
+        while self.error is None:
             begin = time.perf_counter()
             code = self.kernels.run_window(self.holder.ref, end_ps, self.events_a_call)
             self.timing.kernels += time.perf_counter() - begin
@@ -126,6 +137,7 @@ class Simulation:
             if code == status.OK or stopping:
                 return INTERRUPTED if stopping else RUNNING
             self.on_progress(self.state, self.kernels.next_event_ps(self.holder.ref))
+        return FAULTY
 
     def _grow(self) -> None:
         pool = cell(self.state.clock, 0, "need")
@@ -134,11 +146,12 @@ class Simulation:
 
     def _ticks_until(self, time_ps: int) -> None:
         """Write the periodic rows of every instant up to `time_ps`; nothing happens between them."""
-        while self.next_tick_ps <= time_ps:
+        while self.next_tick_ps <= time_ps and self.error is None and not self.stopping():
             begin = time.perf_counter()
             state = self.state
             counters = to_array(state.counters, t.COUNTERS)
-            self.on_tick(self.next_tick_ps, counters, to_array(state.ports, t.PORT), to_array(state.ins, t.IN))
+            self._record(self.on_tick, self.next_tick_ps, counters, to_array(state.ports, t.PORT),
+                         to_array(state.ins, t.IN))
             self._reset_extremes(counters)
             self.next_tick_ps += self.interval_ps
             self.timing.records += time.perf_counter() - begin
@@ -160,13 +173,22 @@ class Simulation:
             return
         begin = time.perf_counter()
         rows = to_array(self.state.perf[:used], t.PERF)
-        self.on_perf(rows[np.lexsort([rows["op"], rows["node"], rows["time_ps"]])])
+        self._record(self.on_perf, rows[np.lexsort([rows["op"], rows["node"], rows["time_ps"]])])
         set_cell(self.state.pools, t.P_PERF, "used", 0)
         self.timing.records += time.perf_counter() - begin
 
-    def _fault_text(self) -> str:
+    def _record(self, write: Callable[..., None], *figures: Any) -> None:
+        """Write rows; an error is this rank's alone, so it is kept until the ranks next meet."""
+        if self.error is None:
+            try:
+                write(*figures)
+            except DistsimError as error:
+                self.error = error
+
+    def _fault(self) -> DistsimError:
         fault = cell(self.state.clock, 0, "fault")
         if not fault:
-            return "another rank stopped on a broken rule"
-        return (f"internal error on rank {self.comm.rank}: {status.FAULT_TEXT.get(fault, fault)} "
-                f"(node row {cell(self.state.clock, 0, 'fault_node')}, {cell(self.state.clock, 0, 'fault_at')} ps)")
+            return StoppedElsewhere("another rank has failed")
+        return SimulationFault(f"internal error on rank {self.comm.rank}: {status.FAULT_TEXT.get(fault, fault)} "
+                               f"(node row {cell(self.state.clock, 0, 'fault_node')}, "
+                               f"{cell(self.state.clock, 0, 'fault_at')} ps)")

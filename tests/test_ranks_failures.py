@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -175,3 +176,46 @@ def test_flows_that_start_after_the_end_are_warned_of(short, tmp_path):
     done = run(short, "-o", tmp_path / "out", "--set", "workload.flows.0.start=2s")
     assert done.returncode == 3
     assert "1 flows start after the run has stopped (first: id 7)" in done.stderr
+
+
+def limit_file_size() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_records_that_cannot_be_written_end_every_rank(long, tmp_path, ranks):
+    """A file size limit stands for a full disk: one rank meets it first, none may wait for it for ever."""
+    done = subprocess.run(command(long, "-o", tmp_path / "out", "--ranks", ranks, "--quiet"), capture_output=True,
+                          text=True, timeout=90, preexec_fn=limit_file_size)
+    assert done.returncode == 1
+    assert "cannot write the record file" in done.stderr and "Traceback" not in done.stderr
+    assert json.loads((tmp_path / "out" / "long-run.json").read_text())["status"] == "failed"
+    assert complete_rows(tmp_path / "out") > 0
+
+
+def test_ranks_with_different_configurations_are_refused(short, tmp_path):
+    mpirun = Path(sys.executable).parent / "mpirun"
+    if not mpirun.exists():
+        pytest.skip("mpirun is not beside this Python")
+    one = command(short, "-o", tmp_path / "out", "--quiet")
+    other = command(short, "-o", tmp_path / "out", "--quiet", "--seed", 5)
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run([mpirun, "--oversubscribe", "-n", "1", *one, ":", "-n", "1", *other], capture_output=True,
+                          text=True, timeout=60, env={**os.environ, **root})
+    assert done.returncode == 2
+    assert "rank 1 was started with another configuration" in done.stderr
+
+
+def test_delays_longer_than_the_widest_window(short, tmp_path):
+    """300 s a link: four links there and four back, 2,400 s and a little, on any rank count."""
+    options = ["--set", 'fabric.link_overrides=[{between: ["*", "*"], delay: 300s}]',
+               "--set", "SimulationParameters.RunTime=10000",
+               "--set", "SimulationParameters.NDStatsReportInterval=10000"]
+    timer = "nic.TransportProcessingLayers.ScalaUETPdsManager.InitialRetransmitTimeout=100s"
+    found = []
+    for ranks in (1, 3):
+        assert run(short, "-o", tmp_path / str(ranks), "--ranks", ranks, *options, "--set", timer).returncode == 0
+        info = json.loads((tmp_path / str(ranks) / "short-run.json").read_text())
+        found.append((info["counts"], info["fct_us"]))
+    assert found[0] == found[1]
+    assert 2.4e9 < found[0][1]["max"] < 2.4e9 + 10

@@ -164,7 +164,7 @@ BROKEN: dict[str, tuple[Callable[[State], None], str]] = {
     # receiving PDCs
     "held": (change("rx", "held", receiver_with_gap, 1), "bits are set"),
     "expected bit": (set_expected_bit, "are set that are not of PSNs"),
-    "highest bit": (clear_highest_bit, "the bit of the highest PSN"),
+    "highest bit": (clear_highest_bit, "the bit of the highest PSN|is acknowledged, but has not arrived"),
     "expected": (change("rx", "expected", receiver_with_gap, 500), "expected .* do not fit"),
     "words used": (change("pools", "used", t.P_WORD, -4), "receive words: used is"),
     "receiver's id": (change("rx", "id", receiver_with_gap, -30_000), "id "),

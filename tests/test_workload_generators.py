@@ -217,3 +217,10 @@ def test_every_kind_takes_a_file(tmp_path: Path) -> None:
     for kind in WORKLOADS:
         workload = make(kind, file=str(path))
         assert workload.ops[["user_id", "host", "dst", "size_bytes", "start_ps"]].tolist() == [(9, 2, 3, 7, 5)]
+
+
+def test_an_incast_spaced_past_the_end_of_time_is_refused():
+    """15 gaps of 10**6 s: the last start would not fit the clock."""
+    spec = WORKLOADS["incast"].Spec(kind="incast", senders=16, spacing="1000000s")
+    with pytest.raises(InputError, match="spacing: the last of 16 flows would start later than 1000000 s"):
+        build(spec, 64, 1)

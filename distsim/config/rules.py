@@ -31,8 +31,9 @@ def nic_link_rules(nic: Nic, link_bps: int) -> Rules:
     """Rules on the rate of the NIC's link, the lower of its DataRate and the rack switch's downlink rate."""
     control = nic.TransportProcessingLayers.ScalaUETCongestionControl
     nominal = nic.TransportProcessingLayers.SemanticLayer.RdmaDataMSS + IP_OVERHEAD_BYTES
-    window = 1.5 * bdp_bytes(link_bps, control.InitialBaseRTT)
-    shown = f"1.5 x {spell_rate(link_bps)} x {spell_time(control.InitialBaseRTT)} is {window:.0f} B"
+    whole_bps = link_bps // 10**9 * 10**9      # the window counts whole Gbps
+    window = 1.5 * bdp_bytes(whole_bps, control.InitialBaseRTT)
+    shown = f"1.5 x {spell_rate(whole_bps)} x {spell_time(control.InitialBaseRTT)} is {window:.0f} B"
     if link_bps < 10**9:
         rate: Place = ("NetworkInterface", "UplinkNetworkInterface", "DataRate")
         yield rate, f"the link runs at {spell_rate(link_bps)}; it must be 1Gbps or more"

@@ -65,26 +65,32 @@ def copy_packet(a, b):
 
 @kernel
 def pack(s, first, count, at):
-    """Move what waits in the FIFOs `first`.. into the outbox from row `at` on; returns the row after the last."""
+    """Move what waits in the FIFOs `first`.. into the outbox from row `at` on; returns the row after the last.
+
+    One packet of every FIFO a round, and its successor asked for: following one list would wait for memory at each
+    step. Only the order within a FIFO matters to the receiver.
+    """
     clock = s.clock[0]
+    before = -1
+    while before != at:
+        before = at
+        for row in range(first, first + count):
+            fifo = s.ins[row]
+            i = fifo.head
+            if i >= 0:
+                p = s.packets[i]
+                fifo.head = p.next
+                prefetch(s.packets, p.next)
+                copy_packet(s.outbox[at], p)
+                link = s.link_of_in[row]
+                s.outbox[at].next = link
+                if link >= 0:
+                    clock.handed_over += 1
+                give_packet(s, i)
+                at += 1
     for row in range(first, first + count):
-        fifo = s.ins[row]
-        i = fifo.head
-        while i >= 0:
-            p = s.packets[i]
-            after = p.next
-            prefetch(s.packets, after)
-            copy_packet(s.outbox[at], p)
-            link = s.link_of_in[row]
-            s.outbox[at].next = link
-            if link >= 0:
-                clock.handed_over += 1
-            give_packet(s, i)
-            at += 1
-            i = after
-        fifo.head = -1
-        fifo.tail = -1
-        s.next_ps[fifo.node] = NEVER
+        s.ins[row].tail = -1
+        s.next_ps[s.ins[row].node] = NEVER
     return at
 
 

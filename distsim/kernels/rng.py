@@ -36,4 +36,4 @@ def uniform(seed, entity, purpose, count):
 @small
 def path_hash(src, dst, entropy):
     """32-bit hash of the 5-tuple: addresses and the UDP source port; protocol and destination port are constant."""
-    return mix32(mix32(src * 0x1000003 + dst) ^ ((entropy * 0x3C6EF35) & MASK))
+    return mix32(mix32(mix32(src) + dst) ^ ((entropy * 0x3C6EF35) & MASK))

@@ -170,7 +170,8 @@ def push_key(keys, count, key):
     keys[at] = key
 
 
-# A merge key is (arrival - origin) << LINK_BITS | in-link; `state.build` checks that both fit.
+# A merge key is (arrival - origin) << LINK_BITS | in-link. Windows are at most 2**45 ps wide (state.units), in-links
+# fewer than 2**16 (state.network), so it fits 63 bits.
 LINK_BITS = 16
 LINK_MASK = (1 << LINK_BITS) - 1
 

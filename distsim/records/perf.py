@@ -40,7 +40,7 @@ SCHEMA = RecordSchema(
         Column("metric_name", TEXT, "", f"{METRIC}: completion time of a flow"),
         Column("perf_metric_usec", FLOAT, "us", "completion time, from the flow's own start"),
         Column("metric_path", TEXT, "", "sender>receiver, component names"),
-        Column("metric_aggregation_id", TEXT, "", "part of the workload: part-<n>"),
+        Column("metric_aggregation_id", TEXT, "", "part of the workload: part-0"),
         Column("node_id", INT, "", "node id of the sender"),
         Column("transaction_number", INT, "", "id of the flow in the user's file, or its number from 1"),
         Column("start_time_sec", FLOAT, "s", "simulation time at which the message was posted"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 
 from . import tables as t
@@ -93,7 +95,7 @@ def reset_extremes(rows: np.ndarray) -> None:
 
 def clock_row(model: Model) -> np.ndarray:
     row = np.zeros(1, t.CLOCK)
-    row["seed"] = model.seed & 0x7FFFFFFF
+    row["seed"] = model.seed if model.seed < 1 << 31 else zlib.crc32(str(model.seed).encode()) >> 1
     row["trigger_delay_ps"] = model.trigger_delay_ps
     row["need"] = -1
     return row

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import InputError
 from ..fabric.types import NIC, SWITCH
 from . import tables as t
 from .allocate import zeros
@@ -49,7 +50,7 @@ def place(model: Model, owner: np.ndarray, rank: int) -> Placement:
     ranks = int(owner.max()) + 1
     a, b, lookahead = influence_graph(model)
     crossing = owner[a] != owner[b]
-    window = int(lookahead[crossing].min()) if crossing.any() else WIDEST_PS
+    window = min(int(lookahead[crossing].min()), WIDEST_PS) if crossing.any() else WIDEST_PS
     mine = np.flatnonzero(owner == rank)
     inside = (owner[a] == rank) & (owner[b] == rank)
     number = np.full(len(owner), -1, "i8")
@@ -127,7 +128,10 @@ def nodes_table(model: Model, here: Placement) -> np.ndarray:
     rows["port_count"] = np.bincount(port_node, minlength=len(ids))
     rows["in_begin"] = np.searchsorted(in_node, np.arange(len(ids)))
     rows["in_count"] = np.bincount(in_node, minlength=len(ids))
-    assert rows["in_count"].max(initial=0) < MOST_IN_LINKS
+    most = int(rows["in_count"].max(initial=0))
+    if most >= MOST_IN_LINKS:
+        name = fabric.names[int(ids[int(rows["in_count"].argmax())])]
+        raise InputError(f"{name} has {most} links; at most {MOST_IN_LINKS - 1} are possible", where="fabric")
     is_nic = rows["kind"] == NIC
     rows["nic"] = -1
     rows["nic"][is_nic] = np.arange(np.count_nonzero(is_nic))

@@ -12,14 +12,14 @@ import numpy as np
 from .tables import UNIT
 
 LEVELS = 3
-WIDEST_PS = 1 << 45      # no lookahead at all: a single node, or nodes that cannot influence each other
+WIDEST_PS = 1 << 45      # 35 s, the widest window there is: a merge key (kernels.switch) holds times within one
 WORTH = 2                # a level is worth having when its windows are this much wider
 
 
 def widths(lookahead_ps: np.ndarray) -> list[int]:
     """Window widths, narrowest first; at most LEVELS, each at least WORTH times the one before."""
     chosen: list[int] = []
-    for value in np.unique(lookahead_ps):
+    for value in np.unique(np.minimum(lookahead_ps, WIDEST_PS)):
         if not chosen or (value >= WORTH * chosen[-1] and len(chosen) < LEVELS):
             chosen.append(int(value))
     return chosen or [WIDEST_PS]

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from distsim.workload.base import (
+    MAX_START_PS,
     Context,
     HostNumber,
     MessageSize,
@@ -60,5 +61,7 @@ def build(spec: IncastSpec, context: Context) -> Workload:
         if not 1 <= senders <= len(others):
             context.fail("senders", f"{senders} senders; the fabric has {len(others)} other hosts")
         sources = others[shuffled(context.stream(spec.kind, spec.seed_offset), len(others))[:senders]]
+    if spec.start + spec.spacing * (len(sources) - 1) > MAX_START_PS:
+        context.fail("spacing", f"the last of {len(sources)} flows would start later than {MAX_START_PS // 10**12} s")
     start_ps = spec.start + spec.spacing * np.arange(len(sources))
     return Workload(sends(sources, spec.receiver, spec.size, start_ps), np.zeros(0, EDGES))
