@@ -81,7 +81,7 @@ class Run:
     def summary(self) -> dict[str, Any]:
         """Completion times (us), goodput (Gb/s) and flows, from the perf record; see FlowStatistics for the rules.
 
-        `last_us` is the simulation time of the last completion; `info["fct_us"]["last"]` counts from the workload's start.
+        `last_us` is the simulation time of the last completion; that of `info["fct_us"]` counts from the start.
         """
         from distsim.records.perf import rows_of
         from distsim.results_summary import flow_statistics
