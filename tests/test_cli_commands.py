@@ -195,6 +195,11 @@ def test_more_ranks_than_nodes(config: str, capfd: pytest.CaptureFixture[str]) -
     assert "9 ranks are more than the 8 nodes" in capfd.readouterr().err
 
 
+def test_an_empty_output_directory_is_refused(config: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["run", config, "-o", ""]) == 2
+    assert "the output directory is empty" in capfd.readouterr().err
+
+
 def test_configs_lists_first_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                       capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.yaml").write_text(TINY)

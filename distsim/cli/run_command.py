@@ -24,6 +24,8 @@ def command(config: str, output: str | None, assignments: tuple[str, ...], seed:
 
     Exit code: 0 all flows finished, 3 some did not, 2 configuration or input error, 1 internal error, 130 interrupted.
     """
+    if output == "":
+        raise click.UsageError("-o: the output directory is empty; name one, or leave -o out")
     here = world()
     if here is not None:
         check_world(here, ranks)
