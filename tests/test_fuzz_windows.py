@@ -64,6 +64,14 @@ def test_windows_equal_the_global_queue(seed):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_invariant_holds_after_every_window(seed):
+    for ranks in (1, 3):
+        model = random_model(seed)
+        run_windows(model, owners(model, seed, ranks), check=lambda rank: verify(rank.holder.state))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 1400))
 def test_windows_equal_the_global_queue_long(seed):
     agree(seed)
