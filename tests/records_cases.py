@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from distsim.records import PORT_COUNTERS, Shard
-from distsim.state.tables import COUNTERS, NO_SAMPLE_MAX, NO_SAMPLE_MIN, PERF
+from distsim.state.tables import COUNTERS, NO_SAMPLE_MAX, NO_SAMPLE_MIN, PERF, PFC, QUEUES
 
 MS = 10**9  # picoseconds
 ONE = {"time_ps": 2_064_240_000, "start_ps": 2_000_000_000, "length_bytes": 2_000_000, "user_id": 41, "node": 3,
@@ -44,10 +44,22 @@ def ports(**values):
     return out
 
 
-def messages(*rows):
-    """PERF rows."""
-    out = np.zeros(len(rows), PERF)
+def table(dtype, *rows):
+    """Rows of a structured dtype from mappings of field to value, 0 elsewhere."""
+    out = np.zeros(len(rows), dtype)
     for index, values in enumerate(rows):
         for name, value in values.items():
             out[index][name] = value
+    return out
+
+
+def messages(*rows):
+    """PERF rows."""
+    return table(PERF, *rows)
+
+
+def pauses(ports_=2):
+    """PFC[ports, QUEUES] without a pause anywhere."""
+    out = np.zeros((ports_, QUEUES), PFC)
+    out["xoff_since_ps"] = out["occupied_since_ps"] = -1
     return out

@@ -129,7 +129,7 @@ def random_nic(rng: random.Random) -> Nic:
 def random_switch(rng: random.Random, trimming: bool) -> Switch:
     return Switch.model_validate({
         "PacketTrimmer": {"TrimmingEnabled": trimming},
-        "SharedBufferManager": {"PlaneBDP": rng.choice(["9KB", "20KB", "300KB"]),
+        "SharedBufferManager": {"UETPolicyEnabled": True, "EnablePFC": [0] * 8, "PlaneBDP": rng.choice(["9KB", "20KB", "300KB"]),
                                 "QueueDropThreshold": rng.choice([1, 2])},
         "EcnHandler": {"EwmaWeight": rng.choice([0.1, 1.0]), "MinThreshold": rng.choice([0.1, 0.2]),
                        "MaxMarkProbability": rng.choice([0.3, 1.0])}})

@@ -106,32 +106,27 @@ def test_one_problem_of_the_head(tmp_path: Path, old: str, new: str, message: st
 
 
 @pytest.mark.parametrize(("path", "value", "accepted"), [
-    ("nic.NumDownLinks", "2", "cannot be set (read-only); the only value accepted is 1"),
-    ("nic.EnableEventLogging", "true", "true is not modelled in this version; the only value accepted is false"),
-    (TRANSPORT + "ScalaUETPdsManager.PacketSprayingType", "None",
-     "None is not modelled in this version; the only value accepted is Default Packet Spraying"),
-    (TRANSPORT + "ScalaUETPdsManager.PrefetchBufferEnable", "true", "the only value accepted is false"),
-    (TRANSPORT + "ScalaUETCongestionControl.RestoreCWindEnable", "true", "the only value accepted is false"),
-    (TRANSPORT + "ScalaUETMonitor.FilterOnFepId", "'3'",
-     "3 is not modelled in this version; the only value accepted is All"),
-    ("nic.NetworkInterface.IngressBufferManager.TotalBufferSize", "5MB",
-     "5MB is not modelled in this version; the only value accepted is 4MB"),
-    ("nic.NetworkInterface.IngressBufferManager.PFCEnableVector", "'[1, 0, 0, 0, 0, 0, 0, 0]'",
-     "[1, 0, 0, 0, 0, 0, 0, 0] is not modelled in this version; the only value accepted is [0, 0, 0, 0, 0, 0, 0, 0]"),
-    ("nic.HostInterface.HostSide.PCIeGen3.0.ScalaHostPCIeDeviceLayer.HostPCIeInterface.PhysicalLayer.LaneCount", "8",
-     "8 is not modelled in this version; the only value accepted is 16"),
-    ("switch.SharedBufferManager.UETPolicyEnabled", "false", "the only value accepted is true"),
-    ("switch.SharedBufferManager.EnablePFC", "[1, 1, 0, 0, 0, 0, 0, 0]",
-     "the only value accepted is [0, 0, 0, 0, 0, 0, 0, 0]"),
-    ("switch.SharedBufferManager.LossyAlpha", "0.5", "the only value accepted is 1.0"),
-    ("switch.EcmpHashMethod", "crc32", "the only value accepted is crc32WithSalt"),
-    ("switch.LoadBalancingMethod", "flowlet", "the only value accepted is none"),
-    ("SimulationParameters.EnablePCIeStatsLogging", "true", "the only value accepted is false"),
+    ("nic.NumDownLinks", "2", "2 cannot be set (read-only); the only value accepted is 1"),
+    ("switch.EnableLoadBalancingStats", "true",
+     "true is not modelled in this version; the only value accepted is false"),
+    ("switch.LoadBalancingStatsReportInterval", "2ms",
+     "2ms is not modelled in this version; the only value accepted is 1ms"),
+    ("switch.PacketTrimmer.TrimmingStatsEnabled", "true",
+     "true is not modelled in this version; the only value accepted is false"),
 ])
 def test_what_is_not_modelled_is_refused(tmp_path: Path, path: str, value: str, accepted: str) -> None:
-    (found,) = problems(tmp_path, HEAD, f"{path}={value}")
-    assert found.startswith(f"--set: {path}: ")
-    assert found.endswith(accepted)
+    assert problems(tmp_path, HEAD, f"{path}={value}") == [f"--set: {path}: {accepted}"]
+
+
+@pytest.mark.parametrize("side", ["Ingress", "Egress"])
+def test_the_probabilistic_scheduler_stops_a_run(tmp_path: Path, side: str) -> None:
+    path = f"nic.NetworkInterface.{side}BufferManager.QueueSchedulingType"
+    assert problems(tmp_path, HEAD, f"{path}=ProbabilisticWeightedRoundRobin") == [
+        f"--set: {path}: 'ProbabilisticWeightedRoundRobin' stops a run on this NIC; valid values: StrictPriority, "
+        "RoundRobin, WeightedRoundRobin"]
+    (found,) = problems(tmp_path, HEAD, f"{path}=Strict")
+    assert found == (f"--set: {path}: 'Strict' is not valid; valid values: StrictPriority, RoundRobin, "
+                     "WeightedRoundRobin; nearest: StrictPriority")
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -153,7 +148,7 @@ def test_what_is_not_modelled_is_refused(tmp_path: Path, path: str, value: str, 
     ("nic:\n  TransportProcessingLayers:\n    ScalaUETCongestionControl: {OverrideSpecTargetQueueDelay: true, "
      "TargetQueueDelay: 0}\n",
      f"f.yaml:6: {TRANSPORT}ScalaUETCongestionControl.TargetQueueDelay: the target queue delay must be more than 0"),
-    ("switch:\n  SharedBufferManager: {PlaneBDP: 4183B, QueueDropThreshold: 1}\n",
+    ("switch:\n  SharedBufferManager: {PlaneBDP: 4183B, QueueDropThreshold: 1, UETPolicyEnabled: true}\n",
      "f.yaml:5: switch.SharedBufferManager.PlaneBDP: a queue of 4183B cannot hold one data packet (4184 B"),
     ("switch:\n  EcnHandler: {MinThreshold: 0.9}\n",
      "f.yaml:5: switch.EcnHandler.MinThreshold: 0.9 is above MaxThreshold 0.8"),
@@ -165,7 +160,7 @@ def test_what_is_not_modelled_is_refused(tmp_path: Path, path: str, value: str, 
      "f.yaml:9: nic_overrides.0.set.TransportProcessingLayers.ScalaUETCongestionControl.InitialBaseRTT: "
      "the maximum window 1.5 x 400Gbps x 10ns is 750 B"),
     # An override's larger packets count for every switch: 5 x 1,000 B < 8,192 + 88 B.
-    ("switch:\n  SharedBufferManager: {PlaneBDP: 1000B}\nnic_overrides:\n- racks: [0]\n  set:\n"
+    ("switch:\n  SharedBufferManager: {PlaneBDP: 1000B, UETPolicyEnabled: true}\nnic_overrides:\n- racks: [0]\n  set:\n"
      "    TransportProcessingLayers:\n      SemanticLayer: {RdmaDataMSS: 8192}\n",
      "f.yaml:5: switch.SharedBufferManager.PlaneBDP: a queue of 5KB cannot hold one data packet (8280 B"),
 ])
@@ -182,7 +177,7 @@ def test_the_least_base_rtt_that_fits_one_packet(tmp_path: Path) -> None:
 
 
 def test_all_problems_are_found_in_the_order_of_the_file(tmp_path: Path) -> None:
-    found = problems(tmp_path, HEAD + "switch: {NumUplinks: 1}\nnic: {EnableBufferStats: true}\nsed: 2\n")
+    found = problems(tmp_path, HEAD + "switch: {NumUplinks: 1}\nnic: {NumDownLinks: 2}\nsed: 2\n")
     assert [entry.split(" ")[0] for entry in found] == ["f.yaml:4:", "f.yaml:5:", "f.yaml:6:"]
 
 

@@ -20,6 +20,8 @@ from distsim.errors import InputError
 
 BASE: dict[str, Any] = {"simulation": "t1", "fabric": {"kind": "leaf-spine"}, "workload": {"kind": "permutation"}}
 RATE = {"NetworkInterface": {"UplinkNetworkInterface": {"DataRate": "200Gbps"}}}
+LOSSY = ("switch.SharedBufferManager.UETPolicyEnabled=true",
+         "switch.SharedBufferManager.EnablePFC=[0, 0, 0, 0, 0, 0, 0, 0]")
 MSS = {"TransportProcessingLayers": {"SemanticLayer": {"RdmaDataMSS": 8192}}}
 
 
@@ -38,6 +40,11 @@ def test_documented_defaults() -> None:
     assert control.QuickAdaptThreshold == 24_000_000
     assert config.nic.NetworkInterface.EgressBufferManager.PoolAllocationVector == (0.9, 0.1, 0, 0, 0, 0, 0, 0)
     assert config.switch.SharedBufferManager.PlaneBDP == 300_000
+    assert config.switch.SharedBufferManager.UETPolicyEnabled is False
+    assert config.switch.SharedBufferManager.EnablePFC == (1, 1, 0, 0, 0, 0, 0, 0)
+    assert config.parameters.EnablePFCECNStatsLogging is True
+    assert (config.parameters.MonitorScope, config.parameters.MaxRecordRows) == ("global", 0)
+    assert config.buffers_interval_ps == config.switch_buffers_interval_ps == 10**9
 
 
 def test_times_of_a_run() -> None:
@@ -53,7 +60,7 @@ def test_times_of_a_run() -> None:
 
 def test_queue_limits_under_the_uet_policy() -> None:
     assert queue_limit_bytes(make().switch) == 1_500_000
-    assert queue_limit_bytes(make("switch.PacketTrimmer.TrimmingEnabled=true").switch) == 300_000
+    assert queue_limit_bytes(make("switch.PacketTrimmer.TrimmingEnabled=true", *LOSSY).switch) == 300_000
 
 
 def test_set_reaches_every_kind_of_place() -> None:
@@ -160,6 +167,19 @@ def test_link_rules_for_the_builders() -> None:
     assert rules.nic(8, "NIC-8", 1).rate_bps == 200 * 10**9
     switch = rules.switch(2, "RackSwitch-0")
     assert (switch.uplink_bps, switch.downlink_bps, switch.delay_ps) == (400 * 10**9, 400 * 10**9, 500_000)
+    ports = "switch.NetworkInterface."
+    rules = make(ports + "UplinkNetworkInterface.DataRate=800Gbps", ports + "TransmissionMedium.Delay=7ns",
+                 ports + "DownlinkNetworkInterface.DataRate=200Gbps",
+                 "nic.NetworkInterface.TransmissionMedium.Delay=9ns").link_rules()
+    switch = rules.switch(2, "RackSwitch-0")
+    assert (switch.uplink_bps, switch.downlink_bps, switch.delay_ps) == (800 * 10**9, 200 * 10**9, 7_000)
+    assert rules.nic(0, "NIC-0", 0).delay_ps == 9_000
+
+
+def test_intervals_of_the_buffer_records() -> None:
+    config = make("SimulationParameters.NetworkBufferStatsReportingInterval=0.00002",
+                  "switch.SharedBufferManager.BufferStatsReportInterval=30us")
+    assert (config.buffers_interval_ps, config.switch_buffers_interval_ps) == (20_000_000, 30_000_000)
 
 
 def test_errors_of_later_stages_get_file_and_line(tmp_path: Path) -> None:
@@ -209,7 +229,7 @@ def test_an_empty_section_means_its_defaults(tmp_path: Path) -> None:
 
 
 def test_lists_are_read_as_documented_strings_too() -> None:
-    assert make("switch.SharedBufferManager.EnablePFC='[0, 0, 0, 0, 0, 0, 0, 0]'").digest() == make().digest()
+    assert make("switch.SharedBufferManager.EnablePFC='[1, 1, 0, 0, 0, 0, 0, 0]'").digest() == make().digest()
 
 
 def leaves(model: type[BaseModel]) -> Iterator[tuple[str, Any]]:
@@ -222,13 +242,14 @@ def leaves(model: type[BaseModel]) -> Iterator[tuple[str, Any]]:
 
 
 # Rows of the documented tables: 4 + 1 + 1 + 8 + 4 + 15 + 2 + 3 + 23 + 1 + 10 + 2 x 6; 8 + 1 + 1 + 1 + 2 + 2 + 13 + 5.
-@pytest.mark.parametrize(("model", "count"), [(Nic, 84), (Switch, 33)])
+# Four more are ours (Plugin).
+@pytest.mark.parametrize(("model", "count"), [(Nic, 84 + 4), (Switch, 33)])
 def test_every_attribute_is_described_and_says_whether_it_acts(model: type[BaseModel], count: int) -> None:
     found = list(leaves(model))
     assert len(found) == count
     for key, field in found:
         assert field.description, key
-        assert field.json_schema_extra["acts"] in ("acts", "advisory", *FIXED), key
+        assert field.json_schema_extra["acts"] in ("acts", "inert", "advisory", *FIXED), key
 
 
 def test_json_schema_is_sound() -> None:

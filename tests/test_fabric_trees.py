@@ -75,7 +75,7 @@ def test_k4_fat_tree_racks_pods_and_addresses() -> None:
     assert nodes["pod"][24:32].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     assert (nodes["rack"][24:] == -1).all() and (nodes["pod"][32:] == -1).all()
     assert (nodes["kind"][:16] == NIC).all() and (nodes["kind"][16:] != NIC).all()
-    assert nodes["ipv4"][0] == 32 * 2**24 + 2 and nodes["ipv4"][15] == 32 * 2**24 + 17      # 32.0.0.2, 32.0.0.17
+    assert nodes["ipv4"][0] == 32 * 2**24 + 1 and nodes["ipv4"][15] == 32 * 2**24 + 16      # 32.0.0.1, 32.0.0.16
     assert (nodes["ipv4"][16:] == 0).all()
 
 

@@ -17,7 +17,7 @@ ALLOWED = {
     "fabric": {"fabric", "errors", "quantities", "textfile"},
     "workload": {"workload", "fabric.types", "errors", "quantities", "textfile"},
     "config": {"config", "fabric", "workload", "errors", "quantities", "textfile"},
-    "records": {"records", "state", "errors"},
+    "records": {"records", "state", "fabric.address", "errors"},
     "measure": {"measure", "config.yaml_reader", "config.problems", "errors", "quantities"},
     "parallel": {"parallel", "kernels", "state", "fabric.types", "errors"},
 }

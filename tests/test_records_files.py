@@ -1,5 +1,6 @@
 """Record files: whole rows, exact text, merging, refusing a directory that is taken, run.json."""
 
+import csv
 import dataclasses
 import errno
 import hashlib
@@ -15,6 +16,7 @@ from records_cases import MS, ONE, counters, messages, ports, shard
 from distsim.errors import InputError, RunError
 from distsim.records import (
     PORT_COUNTERS,
+    RECORDS,
     Tick,
     claim_directory,
     merge,
@@ -23,6 +25,7 @@ from distsim.records import (
     read_run_json,
     write_run_json,
 )
+from distsim.records.files import record_files
 from distsim.records.perf import SCHEMA as PERF_SCHEMA
 from distsim.records.perf import Perf
 from distsim.records.writer import ShardWriter, format_rows, utc_text
@@ -32,7 +35,7 @@ AT = 1768331979.9  # 2026-01-13T19:19:39Z
 
 def write_perf(directory, rows, **changes):
     with open_records(shard(directory, **changes), clock=lambda: AT) as records:
-        records.on_perf(rows)
+        records.on_rows("perf", rows)
     return records
 
 
@@ -47,8 +50,8 @@ def test_text_of_a_row(tmp_path):
 
 def test_numbers_read_back_as_the_same_number():
     values = [0.1 + 0.2, 7.3062e-05, 1e-12, 1999.999999999999, 0.0, 1e22]
-    text = format_rows(PERF_SCHEMA, {**Perf(shard()).on_perf(messages(*[ONE] * 6)), "time_utc": "t",
-                                     "start_time_sec": np.array(values)}, 6).decode()
+    text = format_rows(PERF_SCHEMA, {**Perf(shard()).on_rows(messages(*[ONE] * 6)), "time_utc": "t",
+                                     "start_time_sec": np.array(values)}, 6).tobytes().decode()
     assert [float(line.split(",")[9]) for line in text.splitlines()] == values
 
 
@@ -57,7 +60,7 @@ def test_wall_clock_is_whole_seconds_of_utc():
 
 
 def test_columns_must_match_the_schema():
-    columns = dict(Perf(shard()).on_perf(messages(ONE)), time_utc="t")
+    columns = dict(Perf(shard()).on_rows(messages(ONE)), time_utc="t")
     del columns["node_id"]
     with pytest.raises(ValueError, match="node_id"):
         format_rows(PERF_SCHEMA, columns, 1)
@@ -67,28 +70,40 @@ def test_columns_must_match_the_schema():
 
 def test_rows_are_complete_before_close_and_files_are_described(tmp_path):
     records = open_records(shard(tmp_path))
-    records.on_tick(Tick(3 * MS, counters(), ports()))
-    records.on_perf(messages(ONE))
-    records.on_perf(messages())
+    records.on_tick(Tick(3 * MS, "nd", counters(), ports()))
+    records.on_rows("perf", messages(ONE))
+    records.on_rows("perf", messages())
     for file in records.files():  # not closed: what a killed run leaves
         data = (tmp_path / file["file"]).read_bytes()
         assert data.endswith(b"\n") and len(set(line.count(b",") for line in data.splitlines())) == 1
         assert data.count(b"\n") == file["rows"] + 1
         assert (file["bytes"], file["sha256"]) == (len(data), hashlib.sha256(data).hexdigest())
     assert {file["record"]: file["rows"] for file in records.files()} == {
-        "uet-transport-stats": 1, "nd-stats": 2, "perf": 1}
+        "uet-transport-stats": 1, "nd-stats": 2, "ecn-pfc-stats": 0, "perf": 1}
     records.close()
     records.close()
 
 
 def test_a_switched_off_record_writes_no_file(tmp_path):
     open_records(shard(tmp_path), {"EnableNetDeviceStatLogging": False}).close()
-    assert sorted(os.listdir(tmp_path)) == ["sim-perf-0.csv", "sim-uet-transport-stats-0.csv"]
+    assert sorted(os.listdir(tmp_path)) == [
+        "sim-ecn-pfc-stats-0.csv", "sim-perf-0.csv", "sim-uet-transport-stats-0.csv"]
+
+
+def test_every_record_can_be_switched_on_and_off(tmp_path):
+    off = {record.schema.switch: False for record in RECORDS.values()}
+    open_records(shard(tmp_path), off).close()
+    assert os.listdir(tmp_path) == ["sim-perf-0.csv"]  # the one without a switch
+    open_records(shard(tmp_path), dict.fromkeys(off, True)).close()
+    assert sorted(os.listdir(tmp_path)) == sorted(f"sim-{record}-0.csv" for record in RECORDS)
+    for file in record_files(tmp_path):  # a header each, and found under the right name
+        with open(file.path, newline="") as lines:
+            assert list(csv.reader(lines)) == [RECORDS[file.record].schema.header]
 
 
 def test_full_disk_takes_the_incomplete_row_back(tmp_path, monkeypatch):
     writer = ShardWriter(PERF_SCHEMA, str(tmp_path), "sim", 0)
-    writer.append(Perf(shard()).on_perf(messages(ONE)))
+    writer.append(Perf(shard()).on_rows(messages(ONE)))
     good = (tmp_path / "sim-perf-0.csv").read_bytes()
     real, calls = os.write, []
 
@@ -100,7 +115,7 @@ def test_full_disk_takes_the_incomplete_row_back(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "write", short_write)
     with pytest.raises(RunError, match=r"sim-perf-0\.csv.*No space left"):
-        writer.append(Perf(shard()).on_perf(messages(ONE)))
+        writer.append(Perf(shard()).on_rows(messages(ONE)))
     monkeypatch.undo()
     assert (tmp_path / "sim-perf-0.csv").read_bytes() == good
     assert writer.rows == 1
@@ -116,7 +131,7 @@ def test_polars_is_imported_with_the_first_rows_only(tmp_path):
     code = (f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})\n"
             "from records_cases import *; from distsim.records import open_records\n"
             f"r = open_records(shard({str(tmp_path)!r})); assert 'polars' not in sys.modules\n"
-            "r.on_perf(messages(ONE)); assert 'polars' in sys.modules\n"
+            "r.on_rows('perf', messages(ONE)); assert 'polars' in sys.modules\n"
             "assert not {'numba', 'mpi4py', 'pydantic'} & set(sys.modules)")
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -153,8 +168,8 @@ def test_merged_shards_do_not_depend_on_the_partition(tmp_path):
             part = half(whole, nics, ports_, index, tmp_path / name)
             with open_records(part, clock=lambda i=index: AT + i) as records:
                 for k, (counted, moved) in enumerate(ticks, 1):
-                    records.on_tick(Tick((2 + k) * MS, counted[nics], moved[ports_]))
-                    records.on_perf(done[np.isin(done["node"], nics) & (done["time_ps"] // MS == 1 + k)])
+                    records.on_tick(Tick((2 + k) * MS, "nd", counted[nics], moved[ports_]))
+                    records.on_rows("perf", done[np.isin(done["node"], nics) & (done["time_ps"] // MS == 1 + k)])
     for record, rows in (("uet-transport-stats", 12), ("nd-stats", 24), ("perf", 12)):
         one, two = merge(tmp_path / "one", record), merge(tmp_path / "two", record)
         assert one.shape == two.shape and one.height == rows and one.equals(two)
@@ -178,7 +193,7 @@ def test_shards_are_read_in_order_of_their_number(tmp_path):
 
 
 def test_reading_what_is_not_there(tmp_path):
-    with pytest.raises(InputError, match="unknown record 'nd'; there are uet-transport-stats, nd-stats, perf"):
+    with pytest.raises(InputError, match="unknown record 'nd'; there are uet-transport-stats, nd-stats, ecn-pfc"):
         read_record(tmp_path, "nd")
     with pytest.raises(InputError, match="no nd-stats record"):
         read_record(tmp_path, "nd-stats")

@@ -14,7 +14,7 @@ from distsim.state.tables import IN, PORT
 
 
 def tick(k, counted, nics=1):
-    return Tick((2 + k) * MS, counted, np.zeros(2 * nics, PORT_COUNTERS))
+    return Tick((2 + k) * MS, "nd", counted, np.zeros(2 * nics, PORT_COUNTERS))
 
 
 def row(columns, index=0):
@@ -113,7 +113,7 @@ def test_only_nics_with_transport_stats():
 # ---- nd-stats --------------------------------------------------------------------------------------------------------
 
 def test_nd_identity():
-    columns = NdStats(shard()).on_tick(Tick(3 * MS, counters(), ports()))
+    columns = NdStats(shard()).on_tick(Tick(3 * MS, "nd", counters(), ports()))
     nic, switch = row(columns, 0), row(columns, 1)
     assert [nic[name] for name in ("component_name", "nd_name", "component_type", "ifid", "uldl", "node_id", "tier",
                                    "subtier")] == ["NIC-0", "distsim::UetNicDevice", "NIC", 0, "ul", 0, 3, 4294967295]
@@ -125,10 +125,10 @@ def test_nd_rates_and_utilisation():
     record = NdStats(shard())
     # the NIC (400 Gb/s) sends 10 MB in the first ms, 25 MB in the second: 80 and 200 Gb/s, 20 % and 50 %;
     # the switch (800 Gb/s) receives the same: 10 % and 25 %
-    one = record.on_tick(Tick(3 * MS, counters(), ports(tx_bytes=[10_000_000, 0], rx_bytes=[0, 10_000_000])))
+    one = record.on_tick(Tick(3 * MS, "nd", counters(), ports(tx_bytes=[10_000_000, 0], rx_bytes=[0, 10_000_000])))
     assert row(one, 0)["tx_rate_Gbps"] == 80 and row(one, 0)["tx_link_percent_util"] == 20
     assert row(one, 1)["rx_rate_Gbps"] == 80 and row(one, 1)["rx_link_percent_util"] == 10
-    two = record.on_tick(Tick(4 * MS, counters(), ports(tx_bytes=[35_000_000, 0], rx_bytes=[0, 35_000_000],
+    two = record.on_tick(Tick(4 * MS, "nd", counters(), ports(tx_bytes=[35_000_000, 0], rx_bytes=[0, 35_000_000],
                                                         tx_packets=[9, 0], tx_drops=[0, 3], rx_drops=[2, 0])))
     nic, switch = row(two, 0), row(two, 1)
     assert (nic["total_bytes_tx_GB"], nic["interval_bytes_tx_MB"], nic["tx_rate_Gbps"]) == (0.035, 25, 200)
@@ -139,7 +139,7 @@ def test_nd_rates_and_utilisation():
 def test_nd_documented_example_row():
     """The example of the page: 73,062 B sent and 74,146 B received in 1 ms at 800 Gb/s."""
     record = NdStats(shard(port_rate_bps=np.array([800, 800]) * 10**9))
-    got = row(record.on_tick(Tick(3 * MS, counters(), ports(tx_bytes=73062, rx_bytes=74146))))
+    got = row(record.on_tick(Tick(3 * MS, "nd", counters(), ports(tx_bytes=73062, rx_bytes=74146))))
     assert got["total_bytes_tx_GB"] == pytest.approx(7.3062e-05, abs=0)
     assert (got["interval_bytes_tx_MB"], got["tx_rate_Gbps"]) == (0.073062, 0.584496)
     assert (got["tx_link_percent_util"], got["rx_link_percent_util"]) == pytest.approx((0.073062, 0.074146), rel=1e-15)
@@ -148,11 +148,11 @@ def test_nd_documented_example_row():
 
 def test_nd_a_skipped_interval_divides_by_the_time_since_the_last_row():
     record = NdStats(shard())
-    record.on_tick(Tick(3 * MS, counters(), ports()))
-    got = row(record.on_tick(Tick(8 * MS, counters(), ports(tx_bytes=10_000_000))))
+    record.on_tick(Tick(3 * MS, "nd", counters(), ports()))
+    got = row(record.on_tick(Tick(8 * MS, "nd", counters(), ports(tx_bytes=10_000_000))))
     assert got["tx_rate_Gbps"] == 16  # 80 Mbit in 5 ms
     with pytest.raises(ValueError, match="not after"):
-        record.on_tick(Tick(8 * MS, counters(), ports()))
+        record.on_tick(Tick(8 * MS, "nd", counters(), ports()))
 
 
 def test_frame_in_service_is_left_out():
@@ -169,18 +169,17 @@ def test_frame_in_service_is_left_out():
 # ---- perf ------------------------------------------------------------------------------------------------------------
 
 def test_perf_row():
-    got = row(Perf(shard()).on_perf(messages(ONE)))
+    got = row(Perf(shard()).on_rows(messages(ONE)))
     assert got == {"job_id": "sim", "sim_time_sec": 0.00206424, "metric_name": "FCT", "perf_metric_usec": 64.24,
                    "metric_path": "NIC-3>NIC-7", "metric_aggregation_id": "part-0", "node_id": 3,
                    "transaction_number": 41, "start_time_sec": 0.002, "transfer_size_b": 2_000_000,
                    "application_name": "flow"}
-    assert Perf(shard()).on_perf(messages()) is None
 
 
 def test_perf_names_and_parts():
     names = [f"host-{i}" for i in range(8)]
     record = Perf(shard(names=names, parts=[(0, "permutation"), (5, "incast")]))
-    columns = record.on_perf(messages({**ONE, "op": 4}, ONE, {**ONE, "op": 99}))
+    columns = record.on_rows(messages({**ONE, "op": 4}, ONE, {**ONE, "op": 99}))
     assert columns["metric_path"] == ["host-3>host-7"] * 3
     assert columns["application_name"] == ["permutation", "incast", "incast"]
     assert columns["metric_aggregation_id"] == ["part-0", "part-1", "part-1"]
@@ -190,7 +189,7 @@ def test_perf_rows_can_be_read_back_exactly(tmp_path):
     far = 1_999_999_999_999_999  # just under 2,000 s, odd picoseconds
     rows = messages(ONE, {**ONE, "time_ps": far, "start_ps": far - 1, "dst": 2, "node": 1}, {**ONE, "dst": 2})
     with open_records(shard(tmp_path)) as records:
-        records.on_perf(rows)
+        records.on_rows("perf", rows)
     back = rows_of(merge(tmp_path, "perf").sort("start_time_sec", maintain_order=True))
     assert sorted(back["time_ps"]) == sorted(rows["time_ps"]) and sorted(back["start_ps"]) == sorted(rows["start_ps"])
     assert len(set(back["dst"])) == 2 and back["op"].tolist() == [-1] * 3

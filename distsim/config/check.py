@@ -13,10 +13,13 @@ from distsim.errors import InputError
 
 from .config import Config
 from .names import Models, fields_of, hint, kinds_of, models_in, narrow, nearest
-from .overrides import overridden
-from .problems import ConfigError, problem, problems_of, shown
+from .overrides import FILE_SECTIONS, is_file, overridden
+from .plugin_file import one_file_rules
+from .problems import ConfigError, Rules, problem, problems_of, shown
 from .root import DEFAULT_SEED, MOST_SEED, NAME_PATTERN, root_model
-from .rules import Rules, nic_rules, parameter_rules, switch_rules
+from .rules import nic_rules, parameter_rules
+from .rules_nic import nic_alike_rules
+from .rules_switch import switch_alike_rules, switch_rules
 from .yaml_reader import Document, Place
 
 
@@ -37,8 +40,8 @@ class Checker:
         for key in ("SimulationParameters", "nic", "switch"):
             if key not in parts:
                 parts[key] = self._section(key, None)
-        self._files(("fabric",), self.data.get("fabric"))
-        self._files(("workload",), self.data.get("workload"))
+        for key in FILE_SECTIONS:
+            self._files((key,), self.data.get(key))
         if not self.problems:
             self._rules(parts)
         if self.problems:
@@ -137,8 +140,9 @@ class Checker:
         entries: Sequence[tuple[Any, Any]] = (
             list(data.items()) if isinstance(data, dict) else list(enumerate(data)) if isinstance(data, list) else [])
         for key, value in entries:
-            if key == "file" and isinstance(value, str) and not Path(value).is_file():
-                self._add((*place, key), f"{value}: {'not a file' if Path(value).exists() else 'no such file'}")
+            if is_file(key, value):
+                if not Path(value).is_file():
+                    self._add((*place, key), f"{value}: {'not a file' if Path(value).exists() else 'no such file'}")
             else:
                 self._files((*place, key), value)
 
@@ -146,8 +150,15 @@ class Checker:
         """Rules between attributes, for the defaults and for each override by itself."""
         self._apply(("SimulationParameters",), parameter_rules(parts["SimulationParameters"]))
         nics = self._variants("nic", nic_rules, parts)
+        for index, nic in enumerate(nics[1:]):
+            place = ("nic_overrides", index, "set")
+            self._apply(place, nic_alike_rules(nics[0], nic))
+            self._apply(place, one_file_rules(nics[:index + 1], nic))
         mss_bytes = max(nic.TransportProcessingLayers.SemanticLayer.RdmaDataMSS for nic in nics)
-        self._variants("switch", lambda switch: switch_rules(switch, mss_bytes), parts)
+        switches = self._variants("switch", lambda switch: switch_rules(switch, mss_bytes), parts)
+        for index, switch in enumerate(switches[1:]):
+            self._apply(("switch_overrides", index, "set"),
+                        switch_alike_rules(switches[0], switch, parts["SimulationParameters"]))
 
     def _variants(self, key: str, rules: Callable[[Any], Rules], parts: dict[str, Any]) -> list[Any]:
         """Check `key` as it is and with each of its overrides; returns all of them."""

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 from distsim.errors import InputError
 
 from .nic import Nic
-from .overrides import NicOverride, SwitchOverride, overridden, plain
+from .overrides import NicOverride, SwitchOverride, is_file, overridden, plain
 from .parameters import SimulationParameters, seconds_to_ps
-from .problems import ConfigError, problem
-from .rules import Rules, nic_link_rules, nic_rules, switch_rules
+from .plugin_file import plugin_file
+from .problems import ConfigError, Rules, problem
+from .rules import nic_link_rules, nic_rules
+from .rules_switch import switch_fabric_rules, switch_rules
 from .switch import Switch
 from .yaml_reader import Document
 
@@ -76,6 +78,16 @@ class Config:
         """NDStatsReportInterval in picoseconds."""
         return seconds_to_ps(self.parameters.NDStatsReportInterval)
 
+    @cached_property
+    def buffers_interval_ps(self) -> int:
+        """NetworkBufferStatsReportingInterval in picoseconds."""
+        return seconds_to_ps(self.parameters.NetworkBufferStatsReportingInterval)
+
+    @property
+    def switch_buffers_interval_ps(self) -> int:
+        """BufferStatsReportInterval, the same for every switch while their buffer records are on."""
+        return self.switch.SharedBufferManager.BufferStatsReportInterval
+
     @property
     def trigger_delay_ps(self) -> int:
         """TriggerDelay in picoseconds."""
@@ -102,8 +114,22 @@ class Config:
     @cached_property
     def largest_mss_bytes(self) -> int:
         """Largest RdmaDataMSS of any NIC, in bytes."""
-        nics = [self.nic, *(overridden(self.nic, [override.set]) for override in self.nic_overrides)]
-        return max(nic.TransportProcessingLayers.SemanticLayer.RdmaDataMSS for nic in nics)
+        return max(nic.TransportProcessingLayers.SemanticLayer.RdmaDataMSS for nic in self.nic_variants)
+
+    @cached_property
+    def nic_variants(self) -> list[Nic]:
+        """`nic`, then `nic` with each override by itself."""
+        return [self.nic, *(overridden(self.nic, [override.set]) for override in self.nic_overrides)]
+
+    @cached_property
+    def switch_variants(self) -> list[Switch]:
+        """`switch`, then `switch` with each override by itself."""
+        return [self.switch, *(overridden(self.switch, [override.set]) for override in self.switch_overrides)]
+
+    @property
+    def plugin_file(self) -> str | None:
+        """Absolute path of the user's file with a congestion control or spraying that any NIC runs, None if none."""
+        return plugin_file(self.nic_variants)
 
     def link_rules(self) -> LinkRules:
         """Rates and delays of ports, as the builders in `distsim.fabric` ask for them."""
@@ -124,6 +150,11 @@ class Config:
         """Check a NIC against the rate of its link in the fabric; InputError names the rule that is broken."""
         for place, message in nic_link_rules(nic, link_bps):
             raise problem(self.document, ("nic", *place), f"{name}: {message}")
+
+    def check_switch(self, switch: Switch, connected_ports: int, name: str) -> None:
+        """Check a switch against the number of its links in the fabric; InputError names the rule that is broken."""
+        for place, message in switch_fabric_rules(switch, connected_ports, self.largest_mss_bytes):
+            raise problem(self.document, ("switch", *place), f"{name}: {message}")
 
     def check_overrides(self, nics: Iterable[tuple[str, int]], switches: Iterable[tuple[str, int]]) -> None:
         """Refuse an override that selects nothing. `nics` : (name, rack), `switches` : (name, tier), of the fabric."""
@@ -169,7 +200,7 @@ class Config:
 def _content(value: Any) -> Any:
     """The same data with every input file replaced by the hash of its content."""
     if isinstance(value, dict):
-        return {key: _file_hash(entry) if key == "file" and isinstance(entry, str) else _content(entry)
+        return {key: _file_hash(entry) if is_file(key, entry) else _content(entry)
                 for key, entry in value.items()}
     return [_content(entry) for entry in value] if isinstance(value, list) else value
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .check import Checker
 from .config import Config
-from .overrides import absolute_files, apply_set
+from .overrides import FILE_SECTIONS, absolute_files, apply_set
 from .problems import problem, shown
 from .root import root_model
 from .yaml_reader import Document, parse, read_text
@@ -35,7 +35,7 @@ def _read(document: Document, overrides: Iterable[str], folder: Path) -> Config:
     if not isinstance(document.data, dict):
         raise problem(document, (), f"{shown(document.data)} is not a configuration; write keys such as simulation, "
                                     "fabric and workload")
-    for key in ("fabric", "workload"):
+    for key in FILE_SECTIONS:
         if key in document.data:
             document.data[key] = absolute_files(document.data[key], folder)
     for option in overrides:

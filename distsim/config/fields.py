@@ -1,9 +1,9 @@
 """How attributes are declared: a function per documented type, with description, default, range and whether it acts.
 
-Every attribute carries ``json_schema_extra={"acts": ...}``: ``acts`` (it changes a run), ``one value`` (it acts, but
-only its default is modelled), ``not modelled``, ``read-only``, or ``advisory`` (accepted and changes nothing, as
-documented). ``one value``, ``not modelled`` and ``read-only`` accept their default only, so no setting is ever ignored
-in silence.
+Every attribute carries ``json_schema_extra={"acts": ...}``: ``acts`` (it changes a run), ``inert`` (accepted and
+without effect, as the reference documents), ``advisory`` (a figure for the reader, documented to change nothing),
+``read-only`` or ``refused`` (not modelled). The last two accept their default only, so no setting is ever ignored in
+silence.
 """
 
 from __future__ import annotations
@@ -24,26 +24,32 @@ from pydantic import (
 
 from distsim.quantities import RATE, SIZE, TIME, StrictModel, Unit
 
-Acts = Literal["acts", "one value", "not modelled", "read-only", "advisory"]
-FIXED = ("one value", "not modelled", "read-only")
+Acts = Literal["acts", "inert", "advisory", "read-only", "refused"]
+FIXED = ("read-only", "refused")
 CLASSES = 8
 _FREE = object()
 
 
-def parse_vector(value: Any) -> tuple[float, ...]:
-    """Eight numbers, one a traffic class: a YAML list or the documented string, ``[0.9, 0.1, 0, 0, 0, 0, 0, 0]``."""
+def parse_numbers(value: Any, count: int, example: str, least: float = 0.0) -> tuple[float, ...]:
+    """`count` finite numbers of `least` or more: a YAML list or the documented string in square brackets."""
     shown = value
     if isinstance(value, str) and value.strip().startswith("[") and value.strip().endswith("]"):
         value = value.strip()[1:-1].split(",")
-    if not isinstance(value, (list, tuple)) or len(value) != CLASSES:
-        raise ValueError(f"{shown!r} is not a list of {CLASSES} numbers, e.g. [0.9, 0.1, 0, 0, 0, 0, 0, 0]")
+    if not isinstance(value, (list, tuple)) or len(value) != count:
+        raise ValueError(f"{shown!r} is not a list of {count} numbers, e.g. {example}")
     try:
         numbers = tuple(float(entry) for entry in value if not isinstance(entry, bool))
     except (TypeError, ValueError):
         numbers = ()
-    if len(numbers) != CLASSES or not all(math.isfinite(number) and number >= 0 for number in numbers):
-        raise ValueError(f"{shown!r} has an entry that is not a number of 0 or more")
+    if len(numbers) != count or not all(math.isfinite(number) and number >= least for number in numbers):
+        bound = "" if least == -math.inf else f" of {least:g} or more"
+        raise ValueError(f"{shown!r} has an entry that is not a number{bound}")
     return numbers
+
+
+def parse_vector(value: Any) -> tuple[float, ...]:
+    """Eight numbers, one a traffic class or pool: a YAML list or ``[0.9, 0.1, 0, 0, 0, 0, 0, 0]`` as text."""
+    return parse_numbers(value, CLASSES, "[0.9, 0.1, 0, 0, 0, 0, 0, 0]")
 
 
 def spell_vector(numbers: tuple[float, ...]) -> list[float]:
@@ -51,27 +57,42 @@ def spell_vector(numbers: tuple[float, ...]) -> list[float]:
     return [int(number) if number == int(number) else number for number in numbers]
 
 
+def _list_schema(entry: dict[str, Any], count: int) -> WithJsonSchema:
+    numbers = {"type": "array", "items": entry, "minItems": count, "maxItems": count}
+    return WithJsonSchema({"anyOf": [numbers, {"type": "string", "pattern": r"^\s*\[.*\]\s*$"}]}, mode="validation")
+
+
 Vector = Annotated[
     tuple[float, ...],
     BeforeValidator(parse_vector),
-    WithJsonSchema({"anyOf": [{"type": "array", "items": {"type": "number", "minimum": 0}, "minItems": CLASSES,
-                               "maxItems": CLASSES}, {"type": "string", "pattern": r"^\s*\[.*\]\s*$"}]},
-                   mode="validation"),
+    _list_schema({"type": "number", "minimum": 0}, CLASSES),
+    PlainSerializer(spell_vector, return_type=list, when_used="json"),
+]
+Four = Annotated[
+    tuple[float, ...],
+    BeforeValidator(lambda value: parse_numbers(value, 4, "[0.5, 0, 0, 0]", -math.inf)),
+    _list_schema({"type": "number"}, 4),
     PlainSerializer(spell_vector, return_type=list, when_used="json"),
 ]
 
 
 def attribute(default: Any, description: str, *, acts: Acts = "acts", unit: str | None = None,
-              **constraints: Any) -> Any:
-    """A pydantic field with the metadata of every attribute; `constraints` are pydantic's (ge, le, strict)."""
+              valid: str | None = None, **constraints: Any) -> Any:
+    """A pydantic field with the metadata of every attribute; `constraints` are pydantic's (ge, le, strict).
+
+    valid : what a list or a text may hold, in words.
+    """
     extra: dict[str, Any] = {"acts": acts}
     if unit:
         extra["unit"] = unit
+    if valid:
+        extra["valid"] = valid
     return Field(default, description=description, json_schema_extra=extra, **constraints)
 
 
 def _quantity(unit: Unit, default: str, description: str, acts: Acts, least: str | None, most: str | None) -> Any:
-    bounds = {name: unit.parse(bound) for name, bound in (("ge", least), ("le", most)) if bound is not None}
+    given = (("ge", least), ("le", most))
+    bounds: dict[str, Any] = {name: unit.parse(bound) for name, bound in given if bound is not None}
     return attribute(default, description, acts=acts, unit=unit.kind, **bounds)
 
 
@@ -124,11 +145,7 @@ def only_value(model: type[AttributeModel], name: str) -> Any:
     for mark in field.metadata:
         if isinstance(mark, Unit):
             return mark.parse(field.default)
-    return parse_vector(field.default) if _is_vector(field.default) else field.default
-
-
-def _is_vector(default: Any) -> bool:
-    return isinstance(default, str) and default.startswith("[")
+    return field.default
 
 
 class AttributeModel(StrictModel):
@@ -158,8 +175,6 @@ def _spelled(model: type[AttributeModel], name: str, value: Any) -> str:
     for mark in model.model_fields[name].metadata:
         if isinstance(mark, Unit):
             return mark.spell(value)
-    if isinstance(value, tuple):
-        return str(spell_vector(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

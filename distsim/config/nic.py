@@ -5,16 +5,26 @@ Names, nesting, types, defaults and ranges as documented (scala-computing/docs, 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from distsim.quantities import Rate, Size, Time
 
 from .fields import AttributeModel, Vector, attribute, flag, rate, section, size, time, whole
 from .nic_transport import Transport
+from .yaml_reader import Place
 
-Scheduling = Literal["StrictPriority", "RoundRobin", "WeightedRoundRobin"]
+
+def _no_probabilistic(value: Any) -> Any:
+    if value == "ProbabilisticWeightedRoundRobin":
+        raise ValueError("'ProbabilisticWeightedRoundRobin' stops a run on this NIC; valid values: StrictPriority, "
+                         "RoundRobin, WeightedRoundRobin")
+    return value
+
+
+Scheduling = Annotated[Literal["StrictPriority", "RoundRobin", "WeightedRoundRobin"],
+                       BeforeValidator(_no_probabilistic)]
 
 
 class NicUplink(AttributeModel):
@@ -33,32 +43,48 @@ class NicMedium(AttributeModel):
 class IngressBuffer(AttributeModel):
     """The receive buffer."""
 
-    TotalBufferSize: Size = size("4MB", "Size of the receive buffer.", acts="not modelled")
-    QueueSchedulingType: Scheduling = attribute("StrictPriority", "Order of received packets.", acts="not modelled")
+    TotalBufferSize: Size = size(
+        "4MB", "Size of the receive buffer; a packet that its class's pool cannot hold is dropped (rx_drops).")
+    QueueSchedulingType: Scheduling = attribute(
+        "StrictPriority", "Received data is written to the host in order of arrival with any of the values.",
+        acts="inert")
     PoolAllocationVector: Vector = attribute(
-        "[0.9, 0.1, 0, 0, 0, 0, 0, 0]", "Fraction of the buffer of each class.", acts="not modelled")
+        "[0.9, 0.1, 0, 0, 0, 0, 0, 0]", "Fraction of TotalBufferSize that each class's pool gets; data is class 0, "
+        "control class 1. The pools are sized one by one, their sum may differ from 1.",
+        valid="8 fractions 0 to 1, at least two not 0 and these first")
     PFCEnableVector: Vector = attribute(
-        "[0, 0, 0, 0, 0, 0, 0, 0]", "Classes that the NIC sends pause frames for (1).", acts="not modelled")
+        "[0, 0, 0, 0, 0, 0, 0, 0]", "Classes that the NIC sends pause frames for (1; any other value: not). Pauses "
+        "that it receives are honoured whatever stands here.",
+        valid="8 numbers, 1: on, any other: off")
     WRRQueueWeights: Vector = attribute(
-        "[1, 3, 0, 0, 0, 0, 0, 0]", "Weights of WeightedRoundRobin.", acts="not modelled")
+        "[1, 3, 0, 0, 0, 0, 0, 0]", "Weights of WeightedRoundRobin; received data stays in order of arrival.",
+        acts="inert",
+        valid="8 numbers, 0 or more")
     PfcStaticXoffThreshold: Vector = attribute(
-        "[0.8, 0.8, 0, 0, 0, 0, 0, 0]", "Fraction of a class's pool that draws a pause.", acts="not modelled")
+        "[0.8, 0.8, 0, 0, 0, 0, 0, 0]", "Fraction of a class's pool that, reached with the arriving packet, draws a "
+        "pause.",
+        valid="8 fractions 0 to 1")
     PfcXonResumeThreshold: Vector = attribute(
-        "[0.4, 0.4, 0, 0, 0, 0, 0, 0]", "Fraction of a class's pool at which the pause ends.", acts="not modelled")
+        "[0.4, 0.4, 0, 0, 0, 0, 0, 0]", "Fraction of a class's pool at or below which the pause ends.",
+        valid="8 fractions 0 to 1")
     QuantaValue: Vector = attribute(
-        "[65535, 65535, 0, 0, 0, 0, 0, 0]", "Pause quanta (512 bit times) of a pause frame.", acts="not modelled")
+        "[65535, 65535, 0, 0, 0, 0, 0, 0]", "Pause quanta (512 bit times) of a pause frame; the pause is looked at "
+        "again every half of that time plus Delay.",
+        valid="8 whole numbers 0 to 65535")
 
 
 class EgressBuffer(AttributeModel):
     """The transmit buffer."""
 
-    TotalBufferSize: Size = size("256KB", "Size of the transmit buffer.", acts="not modelled")
-    QueueSchedulingType: Scheduling = attribute(
-        "StrictPriority", "How the port chooses the next class.", acts="one value")
+    TotalBufferSize: Size = size(
+        "256KB", "Size of the transmit buffer; a full pool stops fetching, nothing is dropped.")
+    QueueSchedulingType: Scheduling = attribute("StrictPriority", "How the port chooses the class that sends next.")
     PoolAllocationVector: Vector = attribute(
-        "[0.9, 0.1, 0, 0, 0, 0, 0, 0]", "Fraction of the buffer of each class.", acts="not modelled")
+        "[0.9, 0.1, 0, 0, 0, 0, 0, 0]", "Fraction of TotalBufferSize that each class's pool gets.",
+        valid="8 fractions 0 to 1, at least two not 0 and these first")
     WRRQueueWeights: Vector = attribute(
-        "[1, 5, 0, 0, 0, 0, 0, 0]", "Packets a turn of each class (WeightedRoundRobin).", acts="not modelled")
+        "[1, 5, 0, 0, 0, 0, 0, 0]", "Most packets that a class sends in one turn of WeightedRoundRobin.",
+        valid="8 numbers; whole, 1 or more for classes 0 and 1")
 
 
 class NicInterface(AttributeModel):
@@ -73,18 +99,22 @@ class NicInterface(AttributeModel):
 class PcieTransactions(AttributeModel):
     """Buffers of one end of the PCIe link."""
 
-    RXHeaderBufferSize: Size = size("16KB", "Headers received.", acts="not modelled")
-    TXHeaderBufferSize: Size = size("16KB", "Headers sent.", acts="not modelled")
-    RXDataBufferSize: Size = size("256KB", "Payload received.", acts="not modelled")
-    TXDataBufferSize: Size = size("256KB", "Payload sent.", acts="not modelled")
+    RXHeaderBufferSize: Size = size(
+        "16KB", "Headers received. The receiving end takes a transfer at once, so more than one header's room changes "
+        "nothing.", acts="inert")
+    TXHeaderBufferSize: Size = size("16KB", "Headers of transfers waiting to go out at this end, 34 B each.")
+    RXDataBufferSize: Size = size(
+        "256KB", "Payload buffers; together with TXDataBufferSize the room for payload waiting to go out at this end.")
+    TXDataBufferSize: Size = size(
+        "256KB", "Payload buffers; together with RXDataBufferSize the room for payload waiting to go out at this end.")
 
 
 class PcieLanes(AttributeModel):
     """Lanes of one end of the PCIe link."""
 
     LaneBps: Rate = rate(
-        "31.52Gbps", "Rate of one lane in the direction that this end sends.", acts="not modelled", least="1Mbps")
-    LaneCount: int = whole(16, "Number of lanes.", 1, 16, acts="not modelled")
+        "31.52Gbps", "Rate of one lane in the direction that this end sends, in whole Mbps.", least="1Mbps")
+    LaneCount: int = whole(16, "Number of lanes in that direction.", 1, 16)
 
 
 class PcieInterface(AttributeModel):
@@ -141,9 +171,21 @@ class Nic(AttributeModel):
     """Attributes of a UET NIC."""
 
     NumDownLinks: int = whole(1, "Hosts that the NIC serves.", acts="read-only")
-    EnableBufferStats: bool = flag(False, "Take part in net-buff-stats.", acts="not modelled")
+    EnableBufferStats: bool = flag(
+        False, "Take part in net-buff-stats, when EnableNetworkBufferStatsReporting is true as well.")
     EnableTransportStats: bool = flag(True, "Write uet-transport-stats.")
-    EnableEventLogging: bool = flag(False, "Write uet-events.", acts="not modelled")
+    EnableEventLogging: bool = flag(False, "Write uet-events.")
     NetworkInterface: NicInterface = section(NicInterface, "Port, link and buffers.")
     TransportProcessingLayers: Transport = section(Transport, "Transport.")
     HostInterface: NicHostInterface = section(NicHostInterface, "PCIe between NIC and host.")
+
+
+NIC_END: Place = ("HostInterface", "NICSide", "PCIeGen3.0", "NicDeviceLayer", "NicPCIeInterface")
+HOST_END: Place = ("HostInterface", "HostSide", "PCIeGen3.0", "ScalaHostPCIeDeviceLayer", "HostPCIeInterface")
+
+
+def pcie_ends(nic: Nic) -> tuple[PcieInterface, PcieInterface]:
+    """The NIC's end of the PCIe link and the host's."""
+    sides = nic.HostInterface
+    return (sides.NICSide.pcie.NicDeviceLayer.NicPCIeInterface,
+            sides.HostSide.pcie.ScalaHostPCIeDeviceLayer.HostPCIeInterface)

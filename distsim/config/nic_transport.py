@@ -5,11 +5,13 @@ Names, nesting, types, defaults and ranges as documented (scala-computing/docs, 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator
 
 from distsim.quantities import Rate, Time
 
-from .fields import AttributeModel, attribute, flag, rate, real, section, time, whole
+from .fields import AttributeModel, Four, attribute, flag, rate, real, section, time, whole
 
 MAX_WIRE_BYTES = 65535
 WIRE_OVERHEAD_BYTES = 106  # Ethernet 14 + FCS 4 + IPv4 20 + UDP 8 + PDS 16 + SES 44
@@ -27,17 +29,19 @@ class PdsManager(AttributeModel):
         True, "Mark every retransmission as a trimmable retransmission, whatever TrimmingEnabled says.")
     PDCGroupsEnabled: bool = flag(True, "All PDCs to one remote address share a window, a load balancer and a turn.")
     PrefetchBufferEnable: bool = flag(
-        False, "Hold payloads fetched from the host in a shared prefetch buffer.", acts="not modelled")
+        False, "Hold payloads fetched from the host in a buffer that the NIC's PDCs share, and reserve egress room "
+        "only when they go to the wire.")
     PrefetchBufferSize: int = whole(
-        262144, "Size of the prefetch buffer in bytes.", 4202, acts="not modelled", unit="bytes")
+        262144, "Size of the prefetch buffer when PrefetchBufferEnable is true; it must hold one data packet, "
+        "RdmaDataMSS + 106 bytes.", 4202, unit="bytes")
     DefaultDeliveryMethod: Literal["Reliable Unordered Delivery (RUD)"] = attribute(
-        "Reliable Unordered Delivery (RUD)", "Delivery mode; only RUD exists.")
+        "Reliable Unordered Delivery (RUD)", "Delivery mode; only RUD exists.", acts="inert")
     PacketSprayingType: Spraying = attribute(
-        "Default Packet Spraying", "How the entropy value (UDP source port) of each data packet is chosen.",
-        acts="one value")
+        "Default Packet Spraying", "How the entropy value (UDP source port) of each data packet is chosen: one value a "
+        "group, a range of ports in turn, or values that ACKs reported as uncongested.")
     FailureDetectionRTTMultiplier: int = whole(
         3, "Base RTTs after which an unacknowledged packet counts as a path failure (Recycled Entropy Packet Spraying "
-        "only; 0 off).", acts="not modelled")
+        "only; 0 off).")
     InitialRetransmitTimeout: Time = time(
         "150us", "Timeout of a packet's first transmission; doubles with each retransmission of that packet up to the "
         "cap.", least="1ns")
@@ -64,10 +68,11 @@ class DefaultSpraying(AttributeModel):
 class RecycledSpraying(AttributeModel):
     """Reuse of entropy values that ACKs report as uncongested (REPS)."""
 
-    REPSBufferSizeMaskBits: int = whole(3, "2 to this power values are kept.", 0, 16, acts="not modelled")
-    EntropyValueSetSize: int = whole(
-        65536, "Number of values that exploring draws from.", 1, 65536, acts="not modelled")
-    FreezingTimeout: Time = time("100us", "Shortest stay in freezing after a path failure.", acts="not modelled")
+    REPSBufferSizeMaskBits: int = whole(
+        3, "2 to this power values are kept; one packet in as many explores after freezing.", 0,
+        16)
+    EntropyValueSetSize: int = whole(65536, "Number of values that exploring draws from, from 0 on.", 1, 65536)
+    FreezingTimeout: Time = time("100us", "Shortest stay in freezing after a path failure.")
 
 
 class SprayingTypes(AttributeModel):
@@ -99,13 +104,11 @@ class CongestionControl(AttributeModel):
         107, "Maximum window in nominal packets when OverrideUetSpecMaxCWind is true, until a lower base RTT is "
         "measured.", 1, 4096, unit="packets")
     ReceiverCongestionLowThreshold: float = real(
-        25.0, "Receive pool occupancy below which there is no receiver penalty.", 0.0, 100.0, acts="not modelled",
-        unit="percent")
+        25.0, "Receive pool occupancy below which there is no receiver penalty.", 0.0, 100.0, unit="percent")
     ReceiverCongestionHighThreshold: float = real(
-        75.0, "Receive pool occupancy from which the receiver penalty is full.", 0.0, 100.0, acts="not modelled",
-        unit="percent")
+        75.0, "Receive pool occupancy from which the receiver penalty is full.", 0.0, 100.0, unit="percent")
     RestoreCWindEnable: bool = flag(
-        False, "Ask senders to restore their window once the receiver penalty is gone.", acts="not modelled")
+        False, "Ask senders to restore their window once the receiver penalty is gone.")
     MaxMultiplicativeDecreaseJump: float = real(
         0.5, "Smallest fraction of the window that one decrease keeps.", 0.001, 1.0)
     AlphaMultiplier: float = real(4.0, "Scales proportional increase.", 1.0, 100.0)
@@ -124,22 +127,46 @@ class Semantics(AttributeModel):
         MAX_WIRE_BYTES - WIRE_OVERHEAD_BYTES, unit="bytes")
 
 
-class Monitor(AttributeModel):
-    """Filters and triggers of the per-packet record."""
+def _decimal(value: Any) -> Any:
+    """A FEP id written as a number is as good as one in quotes."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
-    EnableUETMonitor: bool = flag(False, "Log every packet of the PDCs that the filters select.", acts="not modelled")
-    FilterOnFepId: str = attribute("All", "All, or the FEP id of one NIC.", acts="not modelled", strict=True)
-    FilterOnLocalIp: str = attribute(
-        "All", "All, or an IPv4 address of the local end.", acts="not modelled", strict=True)
-    FilterOnRemoteIp: str = attribute(
-        "All", "All, or an IPv4 address of the remote end.", acts="not modelled", strict=True)
-    FilterOnPdc: str = attribute("All", "All, or one PDC as <IPv4>:<id>.", acts="not modelled", strict=True)
-    TriggerLoggingOnRttEnable: bool = flag(False, "Select connections by their RTT.", acts="not modelled")
-    TriggerLoggingOnRttThreshold: Time = time("100us", "RTT that selects a connection.", acts="not modelled")
-    TriggerLoggingOnCWindPen: bool = flag(False, "Select connections by their receiver penalty.", acts="not modelled")
+
+class Monitor(AttributeModel):
+    """Filters and triggers of the per-packet record; the same for every NIC of a configuration."""
+
+    EnableUETMonitor: bool = flag(False, "Log every packet of the connections that the filters select.")
+    FilterOnFepId: Annotated[str, BeforeValidator(_decimal)] = attribute(
+        "All", "All, or the FEP id (node id) of one NIC.", strict=True,
+        valid="All, or a decimal number")
+    FilterOnLocalIp: str = attribute("All", "All, or the IPv4 address of a packet's local end.", strict=True,
+        valid="All, or a dotted IPv4 address")
+    FilterOnRemoteIp: str = attribute("All", "All, or the IPv4 address of a packet's remote end.", strict=True,
+        valid="All, or a dotted IPv4 address")
+    FilterOnPdc: str = attribute("All", "All, or the PDC at either end as <IPv4>:<PDC id>.", strict=True,
+        valid="All, or <IPv4>:<0 to 65535>")
+    TriggerLoggingOnRttEnable: bool = flag(False, "Select connections by their RTT.")
+    TriggerLoggingOnRttThreshold: Time = time("100us", "RTT at or above which a connection is selected.")
+    TriggerLoggingOnCWindPen: bool = flag(False, "Select connections by their receiver penalty.")
     TriggerLoggingOnCWindPenThreshold: int = whole(
-        127, "Receiver penalty that selects a connection.", 0, 127, acts="not modelled")
-    TriggeredLoggingPDCLimit: int = whole(1, "Most connections that the triggers select.", 0, 100, acts="not modelled")
+        127, "Receiver penalty at or above which a connection is selected.", 0, 127)
+    TriggeredLoggingPDCLimit: int = whole(
+        1, "Most connections that the two triggers select: in the run with MonitorScope global, in each process with "
+        "process.", 0, 100)
+
+
+class UserPlugin(AttributeModel):
+    """A user's own congestion control or spraying, in a Python file (ours)."""
+
+    File: str = attribute(
+        "", "Path of the Python file with the hooks, relative to the configuration's folder (ours). One file a "
+        "configuration.", strict=True,
+        valid="path of a Python file")
+    CongestionControl: bool = flag(False, "Use the file's congestion control instead of NSCC (ours).")
+    Spraying: bool = flag(False, "Use the file's spraying instead of PacketSprayingType (ours).")
+    Parameters: Four = attribute(
+        "[0, 0, 0, 0]", "Four numbers that the hooks read as par.plug_a to par.plug_d (ours).",
+        valid="4 numbers")
 
 
 class Transport(AttributeModel):
@@ -150,3 +177,4 @@ class Transport(AttributeModel):
     ScalaUETCongestionControl: CongestionControl = section(CongestionControl, "Congestion control (NSCC).")
     SemanticLayer: Semantics = section(Semantics, "Segmentation.")
     ScalaUETMonitor: Monitor = section(Monitor, "Per-packet record.")
+    Plugin: UserPlugin = section(UserPlugin, "A user's own congestion control or spraying (ours).")

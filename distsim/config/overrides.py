@@ -18,6 +18,8 @@ from .switch import Switch
 from .yaml_reader import Document, Place, parse
 
 M = TypeVar("M", bound=BaseModel)
+FILE_KEYS = ("file", "File")         # of values that are paths: workload, fabric; the NICs' plug-in
+FILE_SECTIONS = ("fabric", "workload", "nic", "nic_overrides")
 TIERS = {"spine": 0, "fabric": 1, "rack": 2}
 
 
@@ -90,24 +92,29 @@ def apply_set(document: Document, option: str, root: Models) -> None:
     if not sign or not path.strip():
         raise InputError("write it as path=value, e.g. seed=7", file=label)
     place = _split(document, path.strip(), root, label)
-    if place[-1] == "file":
+    if place[-1] in FILE_KEYS and text:
         value: Any = str(Path(text).absolute())
     else:
         try:
             value = parse(text).data if text.strip() else None
         except InputError as error:
             raise InputError(f"the value cannot be read: {error.message}", file=label) from None
-        if place[0] in ("fabric", "workload"):
+        if place[0] in FILE_SECTIONS:
             value = absolute_files(value, Path.cwd())
     _assign(document, place, value, label)
 
 
 def absolute_files(value: Any, folder: Path) -> Any:
-    """The same value with every text under a key `file` made an absolute path, relative ones against `folder`."""
+    """The same value with every text under a key of a file made an absolute path, relative ones against `folder`."""
     if isinstance(value, dict):
-        return {key: str((folder / entry).absolute()) if key == "file" and isinstance(entry, str)
+        return {key: str((folder / entry).absolute()) if is_file(key, entry)
                 else absolute_files(entry, folder) for key, entry in value.items()}
     return [absolute_files(entry, folder) for entry in value] if isinstance(value, list) else value
+
+
+def is_file(key: Any, value: Any) -> bool:
+    """Whether a key and its value name an input file."""
+    return key in FILE_KEYS and isinstance(value, str) and bool(value or key == "file")
 
 
 def _split(document: Document, path: str, root: Models, label: str) -> Place:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Literal
 
 from distsim.quantities import Time
 
-from .fields import AttributeModel, flag, real, time
+from .fields import AttributeModel, attribute, flag, real, time, whole
 
 LONGEST_S = 1e6
 
@@ -27,14 +28,26 @@ class SimulationParameters(AttributeModel):
         LONGEST_S, unit="s")
     CoolDown: float = real(0.0, "Last part of the run.", 0.0, LONGEST_S, unit="s")
     NDStatsReportInterval: float = real(
-        0.001, "Interval of nd-stats and uet-transport-stats.", 1e-9, LONGEST_S, unit="s")
+        0.001, "Interval of nd-stats, uet-transport-stats, ecn-pfc-stats and pcie-stats.", 1e-9, LONGEST_S, unit="s")
     EnableNetDeviceStatLogging: bool = flag(True, "Write nd-stats.")
-    EnablePFCECNStatsLogging: bool = flag(
-        False, "Write ecn-pfc-stats. The platform's default is true; this version does not write it.",
-        acts="not modelled")
-    EnableNetworkBufferStatsReporting: bool = flag(False, "Write net-buff-stats.", acts="not modelled")
+    EnablePFCECNStatsLogging: bool = flag(True, "Write ecn-pfc-stats.")
+    EnableNetworkBufferStatsReporting: bool = flag(
+        False, "Write net-buff-stats of the NICs whose EnableBufferStats is true.")
     NetworkBufferStatsReportingInterval: float = real(
-        0.001, "Interval of net-buff-stats.", 1e-9, LONGEST_S, unit="s", acts="not modelled")
-    EnablePCIeStatsLogging: bool = flag(False, "Write pcie-stats.", acts="not modelled")
+        0.001, "Interval of net-buff-stats.", 1e-9, LONGEST_S, unit="s")
+    EnablePCIeStatsLogging: bool = flag(False, "Write pcie-stats.")
+    MonitorScope: Literal["global", "process"] = attribute(
+        "global", "What uet-monitor selects by (ours): global counts the triggers over the whole run and follows a "
+        "connection to its other end anywhere, process does both in each process, as the platform does.")
+    MaxRecordRows: int = whole(
+        0, "Most rows that each component writes into a record (ours); 0: no limit. What is left out is counted in "
+        "run.json.")
+    EnableTopologyReport: bool = flag(False, "Write topology-report (ours).")
+    EnableTierHop: bool = flag(False, "Write tier-hop (ours).")
+    EnableMPIStats: bool = flag(False, "Write mpi-stats (ours).")
+    EnableMPIProfiling: bool = flag(False, "Write mpi-profiling (ours).")
+    EnableCPUMemStats: bool = flag(False, "Write cpu-mem-stats (ours).")
+    EnableSwitchBufferStats: bool = flag(
+        False, "Write scala-switch-buff-stats and scala-switch-agg-buff-stats (ours).")
     TriggerDelay: Time = time(
         "100ns", "Time that a trigger takes to another host (ours); the same host is told at once.", least="1ps")

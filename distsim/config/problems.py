@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Iterator
 from typing import Any
 
 import annotated_types
@@ -16,6 +17,7 @@ from .names import Models, hint, narrow, nearest, step
 from .yaml_reader import Document, Place, child
 
 MOST_PROBLEMS = 10
+Rules = Iterator[tuple[Place, str]]      # what is wrong: place of the attribute to change, message
 _TYPES = {
     "bool": "true or false", "int": "a whole number", "float": "a number", "string": "text",
     "list": "a list", "tuple": "a list",
@@ -102,8 +104,15 @@ def shown(value: Any) -> str:
 
 def range_text(field: FieldInfo | None) -> str:
     """``; valid: 0 to 15 (default 5)`` for a field with bounds, in its unit; empty if it has none."""
-    if field is None:
+    bounds = bounds_of(field) if field is not None else ""
+    if field is None or not bounds:
         return ""
+    default = "" if field.is_required() or field.default is None else f" (default {field.default})"
+    return f"; valid: {bounds}{default}"
+
+
+def bounds_of(field: FieldInfo) -> str:
+    """``0 to 15``, ``1 or more``, ``at most 7``, in the field's unit; empty if it has no bounds."""
     least = most = None
     for mark in field.metadata:
         if isinstance(mark, annotated_types.Ge):
@@ -114,16 +123,13 @@ def range_text(field: FieldInfo | None) -> str:
             most = _in_unit(mark.le, field)
         elif isinstance(mark, annotated_types.Lt):
             most = f"less than {_in_unit(mark.lt, field)}"
-    if least is None and most is None:
-        return ""
     if least is not None and most is not None:
-        bounds = f"{least} to {most}"
-    elif most is None:
-        bounds = f"{least}" if str(least).startswith("more") else f"{least} or more"
-    else:
-        bounds = f"{most}" if most.startswith("less") else f"at most {most}"
-    default = "" if field.is_required() or field.default is None else f" (default {field.default})"
-    return f"; valid: {bounds}{default}"
+        return f"{least} to {most}"
+    if least is not None:
+        return f"{least}" if str(least).startswith("more") else f"{least} or more"
+    if most is not None:
+        return f"{most}" if most.startswith("less") else f"at most {most}"
+    return ""
 
 
 def _unit(field: FieldInfo | None) -> Unit | None:

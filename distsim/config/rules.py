@@ -1,25 +1,22 @@
-"""Rules between attributes, each with the place of the attribute to change.
+"""Rules between attributes, each with the place of the attribute to change: congestion control, times of a run, and
+the rules of a NIC together.
 
-Sources: scala-computing/docs, models/scala-uet-nic/configuration and models/scala-switch/configuration, sections
-"Configuration rules that stop a simulation".
+Source: scala-computing/docs, models/scala-uet-nic/configuration, "Configuration rules that stop a simulation".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from distsim.quantities import spell_rate, spell_size, spell_time
+from distsim.quantities import spell_rate, spell_time
 
 from .nic import Nic
 from .nic_transport import IP_OVERHEAD_BYTES
 from .parameters import SimulationParameters, seconds_to_ps
-from .switch import Switch
+from .plugin_file import plugin_rules
+from .problems import Rules
+from .rules_nic import CONTROL, monitor_rules, nic_buffer_rules, pcie_rules
 from .yaml_reader import Place
 
 UINT32_MAX = 2**32 - 1
-MOST_LIMIT_BYTES = 2**30
-CONTROL: Place = ("TransportProcessingLayers", "ScalaUETCongestionControl")
-Rules = Iterator[tuple[Place, str]]
 
 
 def bdp_bytes(rate_bps: int, rtt_ps: int) -> float:
@@ -44,6 +41,15 @@ def nic_link_rules(nic: Nic, link_bps: int) -> Rules:
 
 
 def nic_rules(nic: Nic) -> Rules:
+    """All rules of a NIC that need no fabric."""
+    yield from control_rules(nic)
+    yield from nic_buffer_rules(nic)
+    yield from pcie_rules(nic)
+    yield from monitor_rules(nic.TransportProcessingLayers.ScalaUETMonitor)
+    yield from plugin_rules(nic.TransportProcessingLayers.Plugin)
+
+
+def control_rules(nic: Nic) -> Rules:
     """Rules of a NIC's congestion control that need no fabric."""
     control = nic.TransportProcessingLayers.ScalaUETCongestionControl
     if not control.OverrideSpecTargetQueueDelay and control.InitialBaseRTT == 0:
@@ -60,26 +66,6 @@ def nic_rules(nic: Nic) -> Rules:
             f"{spell_rate(control.ReferenceNetworkLinkSpeed)} x {spell_time(control.ReferenceNetworkRTT)} is "
             f"{reference:.0f} B, more than {UINT32_MAX} B")
     yield from nic_link_rules(nic, nic.NetworkInterface.UplinkNetworkInterface.DataRate)
-
-
-def queue_limit_bytes(switch: Switch) -> int:
-    """Egress limit of a queue under the UET policy: PlaneBDP with trimming, QueueDropThreshold times that without."""
-    shared = switch.SharedBufferManager
-    return shared.PlaneBDP * (1 if switch.PacketTrimmer.TrimmingEnabled else shared.QueueDropThreshold)
-
-
-def switch_rules(switch: Switch, largest_mss_bytes: int) -> Rules:
-    """Rules of a switch; the largest data packet of any NIC must fit an empty queue, or it could never be delivered."""
-    limit, packet = queue_limit_bytes(switch), largest_mss_bytes + IP_OVERHEAD_BYTES
-    plane: Place = ("SharedBufferManager", "PlaneBDP")
-    if limit < packet:
-        yield plane, (f"a queue of {spell_size(limit)} cannot hold one data packet ({packet} B with the largest "
-                      "RdmaDataMSS)")
-    if limit > MOST_LIMIT_BYTES:
-        yield plane, f"a queue of {spell_size(limit)} is more than this version can count ({MOST_LIMIT_BYTES} B)"
-    if switch.EcnHandler.MinThreshold > switch.EcnHandler.MaxThreshold:
-        yield ("EcnHandler", "MinThreshold"), (
-            f"{switch.EcnHandler.MinThreshold} is above MaxThreshold {switch.EcnHandler.MaxThreshold}")
 
 
 def parameter_rules(parameters: SimulationParameters) -> Rules:

@@ -1,8 +1,7 @@
 """The switch: ports, trimmer, load balancing, shared buffer, ECN.
 
-Names, nesting, types, defaults and ranges as documented (scala-computing/docs, models/scala-switch/configuration), but
-this version models the UET policy without PFC only, so UETPolicyEnabled, EnablePFC and EnableLoadBalancingStats have
-other defaults than the platform's.
+Names, nesting, types, defaults and ranges as documented (scala-computing/docs, models/scala-switch/configuration).
+One default differs from the platform's: EnableLoadBalancingStats is false, because that record is not written.
 """
 
 from __future__ import annotations
@@ -41,46 +40,56 @@ class Trimmer(AttributeModel):
 
     TrimmingEnabled: bool = flag(
         False, "Trim eligible packets instead of dropping them; then the egress limit is PlaneBDP instead of "
-        "QueueDropThreshold times PlaneBDP.")
-    TrimmingStatsEnabled: bool = flag(False, "Write trimming statistics.", acts="not modelled")
+        "QueueDropThreshold times PlaneBDP. Needs UETPolicyEnabled and every EnablePFC entry 0.")
+    TrimmingStatsEnabled: bool = flag(False, "Write trimming statistics; that record is not written.", acts="refused")
 
 
 class Flowlet(AttributeModel):
     """Parameters of load balancing by flowlet."""
 
-    Gap: Time = time("100us", "Idle time after which a flow may move to another path.", acts="not modelled", most="2s")
-    PFCAware: bool = flag(True, "Prefer paths that PFC has not paused.", acts="not modelled")
+    Gap: Time = time("100us", "Idle time after which a flow may move to another path; 0 chooses for every packet.",
+                     most="2s")
+    PFCAware: bool = flag(True, "Prefer paths that PFC has not paused for the packet's class.")
 
 
 class SharedBuffer(AttributeModel):
     """The packet buffer that all ports share."""
 
     TotalSharedBufferSize: Size = size(
-        "256MB", "Packet buffer of the switch. The limits of the queues, not the pools, decide in this version.",
-        acts="not modelled")
+        "256MB", "Packet buffer of the switch; headroom is taken from it first, the pools get the rest.")
     UETPolicyEnabled: bool = flag(
-        True, "Classes by codepoint role and a fixed limit a queue. The platform's default is false; this version "
-        "models the UET policy only.", acts="one value")
+        False, "Classes by codepoint role, three pools 1.5 : 1 : 1 and a fixed limit a queue, instead of "
+        "PoolAllocationMap, TrafficClassPoolMapping and LossyAlpha.")
     PoolAllocationMap: Vector = attribute(
-        "[0.9, 0.1, 0, 0, 0, 0, 0, 0]", "Fraction of the buffer of each pool; not used under the UET policy.",
-        acts="not modelled")
+        "[0.9, 0.1, 0, 0, 0, 0, 0, 0]", "Fraction of the buffer without headroom that each pool gets; 0: no such pool. "
+        "Not used under the UET policy.",
+        valid="8 fractions 0 to 1, one not 0")
     TrafficClassPoolMapping: Vector = attribute(
-        "[0, 1, 0, 0, 0, 0, 0, 0]", "Pool of each class; not used under the UET policy.", acts="not modelled")
-    EnablePFC: Vector = attribute(
-        "[0, 0, 0, 0, 0, 0, 0, 0]", "Lossless classes (1). The platform's default is 1 for classes 0 and 1; this "
-        "version has no PFC.", acts="one value")
-    HeadRoomPerPortLimit: Size = size("256KB", "Headroom a port.", acts="not modelled")
-    StaticPoolXoffThreshold: Size = size("700KB", "Ingress occupancy that draws a pause.", acts="not modelled")
-    StaticPoolXonThreshold: Size = size("300KB", "Ingress occupancy at which the pause ends.", acts="not modelled")
+        "[0, 1, 0, 0, 0, 0, 0, 0]", "Pool of each class; not used under the UET policy.",
+        valid="8 whole numbers 0 to 7")
+    EnablePFC: Vector = attribute("[1, 1, 0, 0, 0, 0, 0, 0]", "Lossless classes (1), the others are lossy (0).",
+        valid="8 times 0 or 1")
+    HeadRoomPerPortLimit: Size = size(
+        "256KB", "Headroom reserved for every connected port, and the most that a paused port may hold in it in each "
+        "lossless pool.")
+    StaticPoolXoffThreshold: Size = size(
+        "700KB", "Ingress occupancy of a port in a pool above which a pause is sent.")
+    StaticPoolXonThreshold: Size = size(
+        "300KB", "Ingress occupancy of a port in a pool at or below which the pause ends.")
     LossyAlpha: float = real(
-        1.0, "Dynamic limit of a lossy queue; not used under the UET policy.", 0.0, 1e6, acts="not modelled")
+        1.0, "Limit of a lossy queue in multiples of its pool's free bytes; 0: a fixed limit. Not used under the UET "
+        "policy.", 0.0, 1e6)
     QueueDropThresholdEnable: bool = flag(
-        False, "Fixed limit a queue without the UET policy; under it the limit is always fixed.", acts="not modelled")
-    QueueDropThreshold: int = whole(5, "Egress limit in multiples of PlaneBDP while trimming is off.", 1, 10000)
+        False, "With LossyAlpha 0: limit every lossy queue to QueueDropThreshold times PlaneBDP instead of its pool "
+        "divided by the connected ports.")
+    QueueDropThreshold: int = whole(
+        5, "Limit of a lossy queue in multiples of PlaneBDP, under the UET policy without trimming or with "
+        "QueueDropThresholdEnable.", 1, 10000)
     PlaneBDP: Size = size(
-        "300KB", "Bandwidth-delay product of the fabric: base RTT times NIC rate. Egress limit with trimming on, and "
-        "with QueueDropThreshold without.", least="1B")
-    BufferStatsReportInterval: Time = time("1ms", "Interval of the buffer record.", acts="not modelled")
+        "300KB", "Bandwidth-delay product of the fabric: base RTT times NIC rate. It sets the fixed limits and their "
+        "ECN thresholds.", least="1B")
+    BufferStatsReportInterval: Time = time(
+        "1ms", "Interval of the switch buffer records; the same for every switch when they are on.", least="1ns")
 
 
 class Ecn(AttributeModel):
@@ -103,14 +112,15 @@ class Switch(AttributeModel):
     SwitchingCapacity: Rate = rate(
         "51200Gbps", "Advisory: to compare with the sum of the port rates.", acts="advisory", most=None)
     EcmpHashMethod: HashMethod = attribute(
-        "crc32WithSalt", "Hash that chooses among equal-cost paths.", acts="one value")
+        "crc32WithSalt", "Hash that says which packets are one flow, for the choice among equal-cost paths.")
     LoadBalancingMethod: Literal["none", "flowlet"] = attribute(
-        "none", "none takes the hash modulo the number of paths.", acts="one value")
+        "none", "none takes the hash modulo the number of paths; flowlet moves a flow after a gap to the path with the "
+        "least egress occupancy.")
     EnableLoadBalancingStats: bool = flag(
         False, "Write the load balancing record. The platform's default is true; this version does not write it.",
-        acts="not modelled")
+        acts="refused")
     LoadBalancingStatsReportInterval: Time = time(
-        "1ms", "Interval of the load balancing record.", acts="not modelled", least="10us")
+        "1ms", "Interval of the load balancing record; that record is not written.", acts="refused", least="10us")
     NetworkInterface: SwitchInterface = section(SwitchInterface, "Ports and links.")
     PacketTrimmer: Trimmer = section(Trimmer, "Trimming.")
     LoadBalancingFlowlet: Flowlet = section(Flowlet, "Load balancing by flowlet.")

@@ -25,7 +25,7 @@ from distsim.fabric.types import (
     Fabric,
 )
 
-FIRST_ADDRESS = 0x20000002      # 32.0.0.2, the address of NIC-0
+FIRST_ADDRESS = 0x20000001      # 32.0.0.1, the address of NIC-0
 MAX_HOSTS = 1 << 20
 MAX_CABLES = 1 << 24
 

@@ -6,17 +6,37 @@ and congestion-control. A selective-ACK gap is no loss signal and changes nothin
 
 from __future__ import annotations
 
-from ..state.tables import F_ECHO, F_RTX, OP_ACTIVE, OP_DONE, P_PERF, SLOT_DONE, SLOT_SENT, SLOT_WAITING
-from . import cc
+from ..state.tables import (
+    E_PDC_TERMINATED,
+    E_WQE_COMPLETE,
+    F_ECHO,
+    F_RESTORE,
+    F_RTX,
+    INF_PS,
+    NIC_CONTROL,
+    OP_ACTIVE,
+    OP_DONE,
+    P_PERF,
+    SLOT_DONE,
+    SLOT_SENT,
+    SLOT_WAITING,
+    STAT_EVENTS,
+    STAT_MONITOR,
+)
+from . import cc, spray
 from .groups import find_group, join_turn, leave_group, ready_at_head, unlink_turn
+from .ingress import SERVICE_TICK_PS, admit, processed
 from .jit import kernel, small
 from .links import fault
-from .operations import NO_TIMER, tell
+from .monitor import log_event, log_received
+from .operations import NO_TIMER, start_waiting, tell
 from .pools import give_slots, give_tx
-from .send import NOMINAL_HEADER_BYTES, payload_bytes, rto_ps, send_probe, slot_row
+from .segments import NOMINAL_HEADER_BYTES, payload_bytes, rto_ps, slot_row
 from .status import FAULT_INFLIGHT
+from .transmit import send_probe, transmit_pass
 
-SERVICE_TICK_PS = 128_000
+
+UET_TRIMMED_LASTHOP = 2       # NACK code, as in `receive`
 
 
 @kernel
@@ -44,10 +64,11 @@ def retire(s, par, g, pdc, psn):
     if state == SLOT_DONE:
         return 0
     nominal = payload_bytes(par, pdc, psn) + NOMINAL_HEADER_BYTES
-    if state == SLOT_SENT:
-        g.inflight_bytes -= nominal
-    else:
+    if state == SLOT_WAITING:
         drop_waiting(s, pdc, psn)
+    else:
+        g.inflight_bytes -= nominal
+    g.fetched_bytes -= nominal
     slot.state = SLOT_DONE
     return nominal
 
@@ -130,38 +151,61 @@ def open_pdc(s, nic, p):
 def receive_ack(s, nic_row, p, now_ps):
     """An ACK of data."""
     nic = s.nics[nic_row]
+    par = s.nicpar[s.nodes[nic.node].param]
+    if not admit(s, nic_row, par, NIC_CONTROL, p.size_bytes, now_ps):
+        return
     counters = s.counters[nic_row]
     counters.ack_pkts_rcvd += 1
+    processed(s, nic_row, par, NIC_CONTROL, p.size_bytes, now_ps)
+    marked = (p.flag_bits & F_ECHO) != 0
     row = open_pdc(s, nic, p)
     if row < 0:
+        if spray.listens(par):
+            feed_group(s, nic_row, par, p, not marked, now_ps)
+        if par.stats & STAT_MONITOR:
+            log_received(s, nic_row, p, -1, now_ps)
         return
     pdc = s.tx[row]
     g = s.groups[pdc.group]
-    par = s.nicpar[g.param]
     pdc.remote_id = p.spdc
+    pdc.penalty = p.code
     rtt = rtt_sample(s, pdc, p, now_ps)
     newly = retire_all(s, par, g, pdc, p)
     if g.inflight_bytes < 0:
         fault(s, FAULT_INFLIGHT, nic.node, now_ps)
-    marked = (p.flag_bits & F_ECHO) != 0
-    if cc.on_ack(g, par, newly, marked, rtt, p.code, False, now_ps):
+    restore = (p.flag_bits & F_RESTORE) != 0
+    if cc.on_ack(g, par, newly, marked, rtt, p.code, restore, now_ps):
         counters.num_quick_adapt += 1
+    if spray.listens(par):
+        spray.feedback(s, nic_row, g, par, p.entropy, not marked, now_ps)
     if rtt >= 0:
         sample_ack(counters, g, rtt, p.code)
         if marked:
             counters.m_marked_pkts_rcvd += 1
+    if par.stats & STAT_MONITOR:
+        log_received(s, nic_row, p, rtt, now_ps)
     if pdc.probed == 0:
         pdc.probed = 1
         pdc.probe_psn = p.psn
         send_probe(s, nic_row, pdc, now_ps)
     if pdc.unacked == pdc.packets:
-        complete_tx(s, nic_row, row, now_ps)
-    elif s.groups[pdc.group].in_ready == 0:
+        complete_tx(s, nic_row, par, row, now_ps)
+    elif g.in_ready == 0:
         ready_at_head(s, nic, pdc.group)
+    transmit_pass(s, nic_row, now_ps)
 
 
 @kernel
-def complete_tx(s, nic_row, row, now_ps):
+def feed_group(s, nic_row, par, p, good, now_ps):
+    """Path feedback of an answer to a message that is done, if its group lives on."""
+    nic = s.nics[nic_row]
+    row = find_group(s, nic_row, s.ops[nic.op_begin + p.message - nic.op_first].dst, -1)
+    if row >= 0:
+        spray.feedback(s, nic_row, s.groups[row], par, p.entropy, good, now_ps)
+
+
+@kernel
+def complete_tx(s, nic_row, par, row, now_ps):
     """WQE_COMPLETE: every byte is acknowledged; the host closes the PDC."""
     nic = s.nics[nic_row]
     pdc = s.tx[row]
@@ -174,6 +218,9 @@ def complete_tx(s, nic_row, row, now_ps):
     clock.sends_done += 1
     s.counters[nic_row].wqes_completed += 1
     write_perf(s, nic, op, now_ps)
+    if par.stats & STAT_EVENTS:
+        log_event(s, nic_row, E_WQE_COMPLETE, pdc.dst, pdc.id, pdc.remote_id, op.global_op, now_ps)
+        log_event(s, nic_row, E_PDC_TERMINATED, pdc.dst, pdc.id, pdc.remote_id, -1, now_ps)
     if pdc.all_prev >= 0:
         s.tx[pdc.all_prev].all_next = pdc.all_next
     else:
@@ -185,6 +232,7 @@ def complete_tx(s, nic_row, row, now_ps):
     nic.open_tx -= 1
     if nic.open_tx == 0:
         nic.rto_ps = NO_TIMER
+        nic.fail_ps = INF_PS
     group = pdc.group
     unlink_turn(s, s.groups[group], row)
     give_slots(s, pdc.slot_begin, pdc.slot_room)
@@ -192,6 +240,7 @@ def complete_tx(s, nic_row, row, now_ps):
     if s.groups[group].in_ready == 0:
         ready_at_head(s, nic, group)
     leave_group(s, group)
+    start_waiting(s, nic_row, now_ps)
     tell(s, nic_row, op.edge_begin, op.edge_count, now_ps)
 
 
@@ -215,18 +264,23 @@ def write_perf(s, nic, op, now_ps):
 def receive_probe_ack(s, nic_row, p, now_ps):
     """The answer to a base-RTT probe feeds the base RTT only; its message may be done while the group lives on."""
     nic = s.nics[nic_row]
+    par = s.nicpar[s.nodes[nic.node].param]
+    if not admit(s, nic_row, par, NIC_CONTROL, p.size_bytes, now_ps):
+        return
     counters = s.counters[nic_row]
     counters.ack_pkts_rcvd += 1
     counters.probe_ack_rcvd += 1
+    processed(s, nic_row, par, NIC_CONTROL, p.size_bytes, now_ps)
     op = s.ops[nic.op_begin + p.message - nic.op_first]
-    if op.probe_end_ps == 0:
-        return
-    rtt = now_ps - op.probe_end_ps
-    op.probe_end_ps = 0
-    row = s.tx[op.pdc].group if op.pdc >= 0 else find_group(s, nic_row, op.dst, -1)
-    if row >= 0:
-        g = s.groups[row]
-        cc.offer_rtt(g, s.nicpar[g.param], rtt)
+    if op.probe_end_ps != 0:
+        rtt = now_ps - op.probe_end_ps
+        op.probe_end_ps = 0
+        row = s.tx[op.pdc].group if op.pdc >= 0 else find_group(s, nic_row, op.dst, -1)
+        if row >= 0:
+            cc.offer_rtt(s.groups[row], par, rtt)
+    if par.stats & STAT_MONITOR:
+        log_received(s, nic_row, p, -1, now_ps)
+    transmit_pass(s, nic_row, now_ps)
 
 
 @small
@@ -245,35 +299,44 @@ def wait_again(s, pdc, slot, psn):
 def receive_nack(s, nic_row, p, now_ps):
     """A NACK: nothing, unless its packet is still outstanding."""
     nic = s.nics[nic_row]
-    counters = s.counters[nic_row]
-    counters.nack_pkts_rcvd += 1
+    par = s.nicpar[s.nodes[nic.node].param]
+    if not admit(s, nic_row, par, NIC_CONTROL, p.size_bytes, now_ps):
+        return
+    s.counters[nic_row].nack_pkts_rcvd += 1
+    processed(s, nic_row, par, NIC_CONTROL, p.size_bytes, now_ps)
     row = open_pdc(s, nic, p)
-    if row < 0:
-        return
+    if row >= 0:
+        pdc = s.tx[row]
+        if pdc.unacked <= p.psn < pdc.next_psn and s.slots[slot_row(pdc, p.psn)].state == SLOT_SENT:
+            take_nack(s, nic_row, par, row, p, now_ps)
+    if par.stats & STAT_MONITOR:
+        log_received(s, nic_row, p, -1, now_ps)
+    transmit_pass(s, nic_row, now_ps)
+
+
+@kernel
+def take_nack(s, nic_row, par, row, p, now_ps):
+    """The packet was trimmed: no longer in flight, to be sent again; on the last hop no other path would have helped."""
     pdc = s.tx[row]
-    if not (pdc.unacked <= p.psn < pdc.next_psn):
-        return
-    slot = s.slots[slot_row(pdc, p.psn)]
-    if slot.state != SLOT_SENT:
-        return
     g = s.groups[pdc.group]
-    par = s.nicpar[g.param]
+    slot = s.slots[slot_row(pdc, p.psn)]
     rtt = rtt_sample(s, pdc, p, now_ps)
     nominal = payload_bytes(par, pdc, p.psn) + NOMINAL_HEADER_BYTES
     g.inflight_bytes -= nominal
     if cc.on_nack(g, par, nominal, rtt, now_ps):
-        counters.num_quick_adapt += 1
+        s.counters[nic_row].num_quick_adapt += 1
+    if spray.listens(par):
+        spray.feedback(s, nic_row, g, par, p.entropy, p.code == UET_TRIMMED_LASTHOP, now_ps)
     wait_again(s, pdc, slot, p.psn)
     join_turn(s, g, row)
-    ready_at_head(s, nic, pdc.group)
+    ready_at_head(s, s.nics[nic_row], pdc.group)
 
 
 @kernel
-def expire_pdc(s, nic_row, row, now_ps):
+def expire_pdc(s, nic_row, par, row, now_ps):
     """Expire the timers of a PDC that are due, by PSN; returns when its next one may be."""
     pdc = s.tx[row]
     g = s.groups[pdc.group]
-    par = s.nicpar[g.param]
     nearest = NO_TIMER
     expired = False
     for psn in range(pdc.unacked, pdc.next_psn):
@@ -285,6 +348,7 @@ def expire_pdc(s, nic_row, row, now_ps):
                 g.inflight_bytes -= nominal
                 s.counters[nic_row].num_rto += 1
                 cc.on_timeout(g, par, nominal)
+                spray.failure(g, par, now_ps)
                 wait_again(s, pdc, slot, psn)
                 expired = True
             elif deadline < nearest:
@@ -302,12 +366,49 @@ def expire_timers(s, nic_row, now_ps):
     `rto_ps` of a NIC and of a PDC are lower bounds, so a call may find nothing due; that leaves no trace.
     """
     nic = s.nics[nic_row]
+    par = s.nicpar[s.nodes[nic.node].param]
     nearest = NO_TIMER
     row = nic.pdc_head
+    expired = s.counters[nic_row].num_rto
     while row >= 0:
         pdc = s.tx[row]
         if pdc.rto_ps <= now_ps:
-            pdc.rto_ps = expire_pdc(s, nic_row, row, now_ps)
+            pdc.rto_ps = expire_pdc(s, nic_row, par, row, now_ps)
         nearest = min(nearest, pdc.rto_ps)
         row = pdc.all_next
     nic.rto_ps = nearest
+    if s.counters[nic_row].num_rto != expired:
+        transmit_pass(s, nic_row, now_ps)
+
+
+@kernel
+def fail_pdc(s, par, pdc, now_ps):
+    """Early failure detection of a PDC's packets whose deadline has come; returns the next deadline."""
+    g = s.groups[pdc.group]
+    nearest = INF_PS
+    for psn in range(pdc.unacked, pdc.next_psn):
+        slot = s.slots[slot_row(pdc, psn)]
+        if slot.state == SLOT_SENT and slot.rtx_next >= 0:
+            deadline = slot.end_ps + 1000 * slot.rtx_next
+            if deadline <= now_ps:
+                slot.rtx_next = -1
+                spray.failure(g, par, now_ps)
+            elif deadline < nearest:
+                nearest = deadline
+    return nearest
+
+
+@kernel
+def detect_failures(s, nic_row, now_ps):
+    """Report every packet that is still unacknowledged at its early-failure deadline; nothing is sent again."""
+    nic = s.nics[nic_row]
+    par = s.nicpar[s.nodes[nic.node].param]
+    nearest = INF_PS
+    row = nic.pdc_head
+    while row >= 0:
+        pdc = s.tx[row]
+        if pdc.fail_ps <= now_ps:
+            pdc.fail_ps = fail_pdc(s, par, pdc, now_ps)
+        nearest = min(nearest, pdc.fail_ps)
+        row = pdc.all_next
+    nic.fail_ps = nearest

@@ -12,7 +12,8 @@ every caller, so layers of drivers would cost seconds of compile time each.
 from __future__ import annotations
 
 from .jit import kernel, small
-from .nic import run_nic
+from .nic import run_nic, settle
+from .shared import run_shared
 from .status import BUDGET, FAULT, NEED, OK
 from .switch import run_eager, run_lazy
 
@@ -72,6 +73,8 @@ def run_window(s, end_ps, budget):
         node = s.nodes[row]
         if node.kind == NIC:
             done = run_nic(s, row, window)
+        elif node.shared != 0:
+            done = run_shared(s, row, window)
         elif node.eager != 0:
             done = run_eager(s, row, window)
         else:
@@ -80,6 +83,17 @@ def run_window(s, end_ps, budget):
             return FAULT
         if not done:
             return NEED if clock.need >= 0 else BUDGET
+
+
+@kernel
+def settle_nics(s, end_ps, budget):
+    """At an instant: bring every NIC up to date. Returns a status; not OK: call again."""
+    clock = s.clock[0]
+    clock.budget = budget
+    clock.need = -1
+    if settle(s, end_ps):
+        return FAULT if clock.fault != 0 else OK
+    return NEED if clock.need >= 0 else BUDGET
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import Any
 from . import drive, exchange
 from .jit import COMPILED, kernel
 
-RUN_WINDOW, NEXT_EVENT, PACK, ACCEPT = range(4)
+RUN_WINDOW, NEXT_EVENT, PACK, ACCEPT, SETTLE = range(5)
 
 
 @kernel
@@ -19,7 +19,9 @@ def call(s, code, a, b, c):
         return drive.next_event_ps(s)
     if code == PACK:
         return exchange.pack(s, a, b, c)
-    return exchange.accept(s, a, b)
+    if code == ACCEPT:
+        return exchange.accept(s, a, b)
+    return drive.settle_nics(s, a, b)
 
 
 def compile_native() -> tuple[bytes, str]:

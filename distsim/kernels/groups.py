@@ -30,10 +30,11 @@ def find_group(s, nic_row, dst, key_pdc):
 
 
 @kernel
-def join_group(s, nic_row, dst, key_pdc, now_ps):
+def join_group(s, nic_row, dst, key_pdc, pdc_id, now_ps):
     """GROUP row for the PDCs between this NIC and `dst`, made if there is none; one more PDC holds it.
 
-    `key_pdc` is -1 when groups are shared, else it makes the group the PDC's own (PDCGroupsEnabled false).
+    key_pdc : -1 when groups are shared, else it makes the group the PDC's own (PDCGroupsEnabled false). pdc_id : of the
+    PDC that joins; a new group has its local UDP port.
     """
     row = find_group(s, nic_row, dst, key_pdc)
     if row >= 0:
@@ -55,8 +56,12 @@ def join_group(s, nic_row, dst, key_pdc, now_ps):
     g.turn_head = -1
     g.turn_tail = -1
     g.inflight_bytes = 0
+    g.fetched_bytes = 0
+    g.reps_begin = -1
+    g.incarnation = s.nics[nic_row].groups_made
+    s.nics[nic_row].groups_made = (g.incarnation + 1) & 0x3FFFFFFF
     cc.start(g, par, now_ps)
-    spray.start(g, par)
+    spray.start(g, par, pdc_id)
     return row
 
 
@@ -77,6 +82,7 @@ def leave_group(s, row):
         while s.groups[before].hash_next != row:
             before = s.groups[before].hash_next
         s.groups[before].hash_next = g.hash_next
+    spray.end(s, g)
     give_group(s, row)
 
 
@@ -139,8 +145,8 @@ def pop_ready(s, nic):
 
 @small
 def has_work(pdc):
-    """A PDC with a retransmission waiting or a segment never sent."""
-    return pdc.rtx_head >= 0 or pdc.next_psn < pdc.packets
+    """A PDC with a retransmission waiting, a segment never fetched, or a payload in the prefetch buffer."""
+    return pdc.rtx_head >= 0 or pdc.next_psn < pdc.packets or pdc.commit_psn < pdc.arrived_psn
 
 
 @small

@@ -92,6 +92,27 @@ def enqueue(s, port, tc, i, p, charge):
 
 
 @small
+def append(s, queue, i, p):
+    """Put packet `i` at the end of a queue of a NIC's port, which counts no bytes."""
+    p.next = -1
+    if queue.packets == 0:
+        queue.head = i
+    else:
+        s.packets[queue.tail].next = i
+    queue.tail = i
+    queue.packets += 1
+
+
+@small
+def pop_queue(s, queue):
+    """Remove the first packet of such a queue; it has one."""
+    i = queue.head
+    queue.head = s.packets[i].next
+    queue.packets -= 1
+    return i
+
+
+@small
 def pop_strict(s, port):
     """Remove the packet that strict priority serves next (TC2, then TC1, then TC0); the port has one waiting."""
     tc = CLASSES - 1

@@ -24,6 +24,15 @@ COMPILED = not _on("NUMBA_DISABLE_JIT")          # else the plain-Python twin
 BOUNDSCHECK = _on("NUMBA_BOUNDSCHECK")           # out-of-range rows raise; kernels are called through numba
 
 
+PLUGIN_VARIABLE = "DISTSIM_PLUGIN"
+
+
+@cache
+def plugin_file() -> str:
+    """Path of the user's plug-in of this process, "": none. Fixed once the kernels have been asked for."""
+    return os.environ.get(PLUGIN_VARIABLE, "")
+
+
 @cache
 def source_digest() -> str:
     """Digest of all that decides what the compiled kernels do."""
@@ -34,6 +43,8 @@ def source_digest() -> str:
     for folder in ("kernels", "state"):
         for path in sorted(path for path in (package / folder).rglob("*.py") if not path.name.startswith("verify")):
             digest.update(path.name.encode() + path.read_bytes())
+    if plugin_file():
+        digest.update(Path(plugin_file()).read_bytes())
     versions = [metadata.version(name) for name in ("numba", "llvmlite", "numpy")]
     processor = llvm.get_host_cpu_name(), sorted(llvm.get_host_cpu_features().items())
     digest.update(f"{versions} bounds={BOUNDSCHECK} {processor}".encode())

@@ -5,13 +5,27 @@ Pending operations are taken in order of (time, operation), so the order in whic
 
 from __future__ import annotations
 
-from ..state.tables import NOTICE, OP_ACTIVE, OP_DONE, OP_QUEUED, OP_WAITING, SLOT_RING
+from ..state.tables import (
+    E_PDC_CREATED,
+    E_WQE_CREATED,
+    INF_PS,
+    NOTICE,
+    OP_ACTIVE,
+    OP_DONE,
+    OP_QUEUED,
+    OP_WAITING,
+    SLOT_RING,
+    STAT_EVENTS,
+)
 from .groups import join_group, join_turn, ready_at_tail
 from .jit import kernel, small
+from .monitor import log_event
 from .pools import take_packet, take_slots, take_tx
 
 SEND = 0
 FIRST_TX_ID, LAST_TX_ID = 1, 32767
+TX_IDS = LAST_TX_ID - FIRST_TX_ID + 1
+DOORBELL_PS = 15_000          # from the doorbell to the transmit process (transport, Messages and PDCs)
 MOST_SLOTS_AT_FIRST = 128
 NO_TIMER = 1 << 62
 
@@ -126,8 +140,50 @@ def leave(s, edge, time_ps):
 
 
 @kernel
+def next_id(s, nic):
+    """A PDC id that no open PDC of the NIC has: the next in turn; ids come back once all have been given."""
+    while True:
+        number = nic.next_tx_id
+        nic.next_tx_id = number + 1 if number < LAST_TX_ID else FIRST_TX_ID
+        if nic.ids_made < TX_IDS:
+            nic.ids_made += 1
+            return number
+        row = nic.pdc_head
+        while row >= 0 and s.tx[row].id != number:
+            row = s.tx[row].all_next
+        if row < 0:
+            return number
+
+
+@kernel
+def wait_for_id(s, nic_row, op_row):
+    """Every PDC id is in use: the message waits for one, and is counted."""
+    nic = s.nics[nic_row]
+    s.counters[nic_row].pdc_waits += 1
+    s.ops[op_row].wait_next = -1
+    if nic.wait_head < 0:
+        nic.wait_head = op_row
+    else:
+        s.ops[nic.wait_tail].wait_next = op_row
+    nic.wait_tail = op_row
+
+
+@kernel
+def start_waiting(s, nic_row, now_ps):
+    """A PDC id is free again: start the message that has waited longest."""
+    nic = s.nics[nic_row]
+    row = nic.wait_head
+    if row >= 0:
+        nic.wait_head = s.ops[row].wait_next
+        start_message(s, nic_row, row, now_ps)
+
+
+@kernel
 def start_message(s, nic_row, op_row, now_ps):
-    """The host posts a message: the sending half of a new PDC joins its group, which joins the ready queue's tail."""
+    """The host posts a message: the sending half of a new PDC joins its group, which joins the ready queue's tail.
+
+    The transmit process starts 15 ns later.
+    """
     nic = s.nics[nic_row]
     par = s.nicpar[s.nodes[nic.node].param]
     op = s.ops[op_row]
@@ -154,8 +210,11 @@ def start_message(s, nic_row, op_row, now_ps):
     pdc.probe_psn = 0
     pdc.probed = 0
     pdc.rto_ps = NO_TIMER
-    pdc.id = nic.next_tx_id
-    nic.next_tx_id = nic.next_tx_id + 1 if nic.next_tx_id < LAST_TX_ID else FIRST_TX_ID
+    pdc.fail_ps = INF_PS
+    pdc.arrived_psn = 0
+    pdc.commit_psn = 0
+    pdc.penalty = 0
+    pdc.id = next_id(s, nic)
     pdc.remote_id = 0
     pdc.nic = nic_row
     pdc.dst = op.dst
@@ -170,10 +229,14 @@ def start_message(s, nic_row, op_row, now_ps):
     nic.pdc_tail = row
     nic.open_tx += 1
     op.pdc = row
-    group = join_group(s, nic_row, op.dst, -1 if par.groups != 0 else row, now_ps)
+    group = join_group(s, nic_row, op.dst, -1 if par.groups != 0 else row, pdc.id, now_ps)
     pdc.group = group
     join_turn(s, s.groups[group], row)
     ready_at_tail(s, nic, group)
+    nic.pass_ps = min(nic.pass_ps, now_ps + DOORBELL_PS)
+    if par.stats & STAT_EVENTS:
+        log_event(s, nic_row, E_PDC_CREATED, pdc.dst, pdc.id, 0, -1, now_ps)
+        log_event(s, nic_row, E_WQE_CREATED, pdc.dst, pdc.id, 0, op.global_op, now_ps)
 
 
 @kernel
@@ -192,7 +255,10 @@ def run_operation(s, nic_row, now_ps):
     op.ready_ps = now_ps
     if op.kind == SEND:
         op.state = OP_ACTIVE
-        start_message(s, nic_row, row, now_ps)
+        if nic.open_tx >= TX_IDS:
+            wait_for_id(s, nic_row, row)
+        else:
+            start_message(s, nic_row, row, now_ps)
     else:
         op.state = OP_DONE
         op.done_ps = now_ps

@@ -11,8 +11,9 @@ from ..state.tables import F_CE, TC_DATA, TC_TRIMMED, TRIMMABLE, TRIMMABLE_RTX, 
 from .jit import kernel, small
 from .links import charge_bytes, enqueue, occupancy_bytes, pop_strict, start_service
 from .pools import give_packet
+from .ecmp import route
 from .prefetch import prefetch
-from .rng import ECN_DRAW, mix32, uniform
+from .rng import ECN_DRAW, uniform
 
 TRIMMED_WIRE_BYTES = 62
 
@@ -50,20 +51,6 @@ def advance(s, par, port, until_ps):
 
 
 @small
-def route(s, node, p):
-    """PORT row that the packet leaves by: down to its NIC at its leaf, else one of the equal-cost members."""
-    column = s.host_leaf[p.dst]
-    if column == node.leaf:
-        return s.host_port[p.dst]
-    number = s.route[node.route_begin + column]
-    count = s.set_count[number]
-    pick = s.set_begin[number]
-    if count > 1:
-        pick += (mix32(p.path_hash ^ node.salt) * count) >> 32
-    return s.members[pick]
-
-
-@small
 def limit_bytes(par, p):
     """Egress limit of the packet's class; a trimmable retransmission may use 1.5 times the data limit."""
     if p.tc == TC_DATA:
@@ -78,7 +65,7 @@ def limit_bytes(par, p):
 @small
 def trim(s, port, p):
     """Cut a packet to its headers and re-mark it (Egress admission, step 3)."""
-    p.role = TRIMMED_LAST_HOP if port.last_hop != 0 else TRIMMED
+    p.role = TRIMMED_LAST_HOP if port.last_hop & 1 else TRIMMED
     p.size_bytes = TRIMMED_WIRE_BYTES
     p.tc = TC_TRIMMED
     port.trims += 1
@@ -217,7 +204,7 @@ def run_lazy(s, row, end_ps):
         now = origin + (key >> LINK_BITS)
         i = take_arrival(s, node, k)
         p = s.packets[i]
-        port = s.ports[route(s, node, p)]
+        port = s.ports[route(s, node, par, p)]
         advance(s, par, port, now)
         admit(s, par, port, i, p, now)
         at = head_ps(s, node.in_begin + k, 1 << 62)
@@ -286,7 +273,7 @@ def take_one(s, row, k, now_ps):
     par = s.swpar[node.param]
     i = take_arrival(s, node, k)
     p = s.packets[i]
-    admit(s, par, s.ports[route(s, node, p)], i, p, now_ps)
+    admit(s, par, s.ports[route(s, node, par, p)], i, p, now_ps)
 
 
 @kernel

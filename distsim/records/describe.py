@@ -19,6 +19,8 @@ def markdown() -> str:
 def _section(schema: RecordSchema) -> str:
     count = len(schema.columns)
     about = f"A row for {schema.row_for}, written {schema.written}; {_turned_on(schema)}. {count} columns."
+    if schema.wall_clock:
+        about += " It holds figures of the machine: runs on different numbers of ranks need not write equal rows."
     lines = [f"### {schema.name}", "", about, "", "| # | Column | Type | Unit | Meaning |", "|---|---|---|---|---|"]
     lines += [f"| {number} | `{column.name}` | {column.dtype} | {column.unit or '-'} | {column.meaning} |"
               for number, column in enumerate(schema.columns, 1)]

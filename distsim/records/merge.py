@@ -38,11 +38,12 @@ def read_record(directory: str | os.PathLike[str], record: str) -> pl.DataFrame:
 def merge(directory: str | os.PathLike[str], record: str) -> pl.DataFrame:
     """All shards of a record without wall-clock columns, sorted by its order (time, node id, ...), then by the rest.
 
-    Two runs of the same configuration give equal frames whatever the number of ranks.
+    Two runs of the same configuration give equal frames whatever the number of ranks, but for records whose schema
+    says `wall_clock` (see registry.COMPARED): they hold figures of the machine.
     """
     frame = read_record(directory, record)
     schema = RECORDS[record].schema
-    if schema.has_wall_clock:
+    if schema.has_time_utc:
         frame = frame.drop(WALL_CLOCK)
     rest = [name for name in frame.columns if name not in schema.order]
     return frame.sort([*schema.order, *rest], maintain_order=True)

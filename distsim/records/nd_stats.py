@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from distsim.records.schema import FLOAT, INT, TEXT, Column, Columns, RecordSchema, seconds
-from distsim.records.types import PORT_COUNTERS, Shard, Tick
+from distsim.records.schema import FLOAT, INT, TEXT, Column, Columns, Record, RecordSchema, seconds
+from distsim.records.types import ND, PORT_COUNTERS, Shard, Tick
 
 NO_SUBTIER = 2**32 - 1
 NIC_DEVICE, SWITCH_DEVICE = "distsim::UetNicDevice", "distsim::SwitchPortDevice"
@@ -31,6 +31,8 @@ SCHEMA = RecordSchema(
     default=True,
     global_switch=True,
     order=("sim_time_sec", "node_id", "ifid"),
+    clock=ND,
+    component="node_id",
     columns=(
         Column("time_utc", TEXT, "", "wall-clock time of the row, ISO 8601"),
         Column("sim_time_sec", FLOAT, "s", "simulation time of the row"),
@@ -75,7 +77,7 @@ def port_counters(ports: np.ndarray, ins: np.ndarray, time_ps: int) -> np.ndarra
     return out
 
 
-class NdStats:
+class NdStats(Record):
     """Keeps the previous tick's byte counts, for the interval columns."""
 
     schema = SCHEMA
@@ -87,9 +89,6 @@ class NdStats:
         self._rx_bytes = np.zeros(len(self._rate_gbps), np.int64)
         self._previous_ps = shard.start_ps
         self._identity: dict[str, Any] | None = None
-
-    def on_perf(self, rows: np.ndarray) -> None:
-        """Nothing: this record is periodic."""
 
     def on_tick(self, tick: Tick) -> Columns | None:
         """One row a port. ValueError when the tick is not later than the previous one."""

@@ -16,8 +16,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from distsim.records.schema import FLOAT, INT, PS_PER_SECOND, TEXT, Column, Columns, RecordSchema, microseconds, seconds
-from distsim.records.types import Shard, Tick
+from distsim.records.schema import (
+    FLOAT,
+    INT,
+    PS_PER_SECOND,
+    TEXT,
+    Column,
+    Columns,
+    Record,
+    RecordSchema,
+    microseconds,
+    seconds,
+)
+from distsim.records.types import PERF_ROWS, Shard
 from distsim.state.tables import PERF
 
 if TYPE_CHECKING:
@@ -33,6 +44,8 @@ SCHEMA = RecordSchema(
     default=True,
     global_switch=True,
     order=("sim_time_sec", "node_id", "transaction_number", "metric_path", "start_time_sec"),
+    rows=PERF_ROWS,
+    component="node_id",
     columns=(
         Column("job_id", TEXT, "", "name of the simulation"),
         Column("time_utc", TEXT, "", "wall-clock time of the row, ISO 8601"),
@@ -50,7 +63,7 @@ SCHEMA = RecordSchema(
 )
 
 
-class Perf:
+class Perf(Record):
     """Turns PERF rows into columns; keeps no state but names."""
 
     schema = SCHEMA
@@ -61,13 +74,8 @@ class Perf:
         self._part_begin = np.array([begin for begin, _ in parts], np.int64)
         self._applications = [name for _, name in parts]
 
-    def on_tick(self, tick: Tick) -> None:
-        """Nothing: this record is written as messages complete."""
-
-    def on_perf(self, rows: np.ndarray) -> Columns | None:
+    def on_rows(self, rows: np.ndarray) -> Columns:
         """One row a message, in the order given: (time, node, op)."""
-        if not len(rows):
-            return None
         part = np.maximum(np.searchsorted(self._part_begin, rows["op"], side="right") - 1, 0)
         return {
             "job_id": self._shard.simulation,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,9 +12,11 @@ from distsim.records.types import Shard, Tick
 
 INT, FLOAT, TEXT = "int", "float", "text"
 WALL_CLOCK = "time_utc"  # the one column that holds wall-clock time; the writer fills it in
-PS_PER_SECOND, PS_PER_US = 10**12, 10**6
+PS_PER_SECOND, PS_PER_US, PS_PER_NS = 10**12, 10**6, 10**3
 
-# One value for every row of a batch, or an array (or polars Series) with a value a row.
+# One value for every row of a batch, or an array (or polars Series) with a value a row. For speed a key may name
+# several adjacent columns, "a,b,c": its values are then their CSV text, commas and all, and no text of the batch is
+# quoted.
 Columns = Mapping[str, Any]
 
 
@@ -34,8 +36,14 @@ class RecordSchema:
 
     name : as in the file name. row_for, written : what one row stands for and when it is written, for the README.
     switch : the attribute that turns it on. default : whether it is on when that attribute is not given.
-    global_switch : the switch is a simulation parameter; otherwise an attribute of each NIC, applied by the record.
+    global_switch : the switch is a simulation parameter; otherwise an attribute of each NIC, and the record is on when
+    any NIC of the run (not of the rank) sets it.
     order : the columns that rows of all shards are sorted by when they are merged.
+    clock : whose ticks it is written at (types.ND, BUFFERS, SWITCH_BUFFERS, ON_START), "" for a record of drained rows.
+    rows : which drained table it takes (types.PERF_ROWS, EVENT_ROWS, MONITOR_ROWS), "" for a record of ticks.
+    component : the column whose values MaxRecordRows counts by, a node id; "": by the rank's whole record.
+    wall_clock : it holds figures of the machine (wall time, memory, ranks), so the rule that runs on different numbers
+    of ranks write equal records does not cover it.
     """
 
     name: str
@@ -46,6 +54,10 @@ class RecordSchema:
     default: bool
     global_switch: bool
     order: tuple[str, ...]
+    clock: str = ""
+    rows: str = ""
+    component: str = ""
+    wall_clock: bool = False
 
     @property
     def header(self) -> list[str]:
@@ -53,33 +65,35 @@ class RecordSchema:
         return [column.name for column in self.columns]
 
     @property
-    def has_wall_clock(self) -> bool:
+    def has_time_utc(self) -> bool:
         """Whether rows carry `time_utc`, which is left out of comparisons."""
         return any(column.name == WALL_CLOCK for column in self.columns)
 
     def is_on(self, switches: Mapping[str, bool]) -> bool:
-        """Whether the record is written at all, given the simulation parameters that are switches."""
-        if not self.global_switch or not self.switch:
-            return True
-        return bool(switches.get(self.switch, self.default))
+        """Whether it is written at all. switches : parameters, and NIC attributes that any NIC of the run sets."""
+        return not self.switch or bool(switches.get(self.switch, self.default))
 
 
-class Record(Protocol):
-    """What a record's file provides: a class with its schema, which turns engine state into columns.
+class Record:
+    """A record: a subclass with its schema, which turns engine state into columns.
 
-    `on_tick` and `on_perf` return None where the record has nothing to write, otherwise a mapping with every column
-    of the schema but `time_utc`; at least one of them is an array, which sets the number of rows.
+    `on_tick` (records with a clock) and `on_rows` (records of drained rows) return None where the record has nothing to
+    write, otherwise a mapping with every column of the schema but `time_utc`; at least one of them is an array, which
+    sets the number of rows. A drained record returns one row for each row that it is given, in the same order.
     """
 
-    schema: RecordSchema
+    schema: ClassVar[RecordSchema]
 
-    def __init__(self, shard: Shard) -> None: ...
+    def __init__(self, shard: Shard) -> None:
+        self._shard = shard
 
     def on_tick(self, tick: Tick) -> Columns | None:
-        """Rows of a periodic instant, in order of node id."""
+        """Rows of an instant of the record's clock, in order of node id."""
+        raise NotImplementedError(f"{self.schema.name} is not written at ticks")
 
-    def on_perf(self, rows: np.ndarray) -> Columns | None:
-        """Rows for completed messages: state.tables.PERF in order of (time, node, op)."""
+    def on_rows(self, rows: np.ndarray) -> Columns | None:
+        """Rows for a drained batch, at least one row of the record's table, in the engine's order."""
+        raise NotImplementedError(f"{self.schema.name} is not made from drained rows")
 
 
 def seconds(time_ps: int | np.ndarray) -> Any:
@@ -90,3 +104,8 @@ def seconds(time_ps: int | np.ndarray) -> Any:
 def microseconds(time_ps: Any) -> Any:
     """Picoseconds as microseconds."""
     return time_ps / PS_PER_US
+
+
+def nanoseconds(time_ps: Any) -> Any:
+    """Picoseconds as nanoseconds; written with the exact three decimals below 10**15 ps (1,000 s)."""
+    return time_ps / PS_PER_NS

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distsim.records.schema import FLOAT, INT, PS_PER_US, TEXT, Column, Columns, RecordSchema, seconds
-from distsim.records.types import Shard, Tick
+from distsim.records.schema import FLOAT, INT, PS_PER_US, TEXT, Column, Columns, Record, RecordSchema, seconds
+from distsim.records.types import ND, Shard, Tick
 from distsim.state.tables import COUNTERS
 
 LEAST, MEAN, GREATEST = "least", "mean", "greatest"
@@ -113,6 +113,8 @@ SCHEMA = RecordSchema(
     default=True,
     global_switch=False,
     order=("sim_time_sec", "fep_id"),
+    clock=ND,
+    component="fep_id",
     columns=(
         Column("time_utc", TEXT, "", "wall-clock time of the row, ISO 8601"),
         Column("sim_time_sec", FLOAT, "s", "simulation time of the row"),
@@ -124,7 +126,7 @@ SCHEMA = RecordSchema(
 )
 
 
-class UetTransportStats:
+class UetTransportStats(Record):
     """Keeps the previous tick's counters and the extremes since the start."""
 
     schema = SCHEMA
@@ -137,9 +139,6 @@ class UetTransportStats:
         self._maxima = {name: np.zeros(len(self._chosen), np.int64) for name in MAXIMA}
         self._least = {s.field: np.full(len(self._chosen), np.inf) for s in SAMPLES}
         self._greatest = {s.field: np.full(len(self._chosen), -np.inf) for s in SAMPLES}
-
-    def on_perf(self, rows: np.ndarray) -> None:
-        """Nothing: this record is periodic."""
 
     def on_tick(self, tick: Tick) -> Columns | None:
         """One row a NIC whose EnableTransportStats is true, in order of node id."""

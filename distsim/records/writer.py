@@ -7,12 +7,15 @@ import io
 import os
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distsim.errors import InputError, RunError
-from distsim.records.schema import FLOAT, INT, WALL_CLOCK, Columns, RecordSchema
+from distsim.records.schema import FLOAT, INT, WALL_CLOCK, Column, Columns, RecordSchema
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Clock = Callable[[], float]  # seconds since the epoch
 
@@ -71,7 +74,7 @@ class ShardWriter:
             os.close(self._fd)
             self._fd = -1
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes | memoryview) -> None:
         view = memoryview(data)
         try:
             while view:
@@ -86,32 +89,44 @@ class ShardWriter:
 def batch_size(columns: Columns) -> int:
     """Number of rows of a batch, given by its first column that is not a single value."""
     for values in columns.values():
-        if not _is_single(values):
+        if not is_single(values):
             return len(values)
     raise ValueError("a batch of rows needs at least one array")
 
 
-def _is_single(values: Any) -> bool:
+def is_single(values: Any) -> bool:
     return isinstance(values, (str, int, float, np.generic))
 
 
-def format_rows(schema: RecordSchema, columns: Columns, count: int) -> bytes:
+def format_rows(schema: RecordSchema, columns: Columns, count: int) -> memoryview:
     """CSV text of `count` rows in the schema's column order; ValueError when a column is missing or unknown."""
     import polars as pl  # imported with the first rows: 0.15 s that `--help` and a failed run need not pay
 
-    header = schema.header
-    if columns.keys() - set(header) - {WALL_CLOCK} or set(header) - columns.keys():
-        wrong = sorted(columns.keys() ^ set(header))
+    given = {name for key in columns for name in key.split(",")}
+    wrong = sorted((given ^ set(schema.header)) - (given & {WALL_CLOCK}))
+    if wrong:
         raise ValueError(f"{schema.name}: columns that do not match the schema: {', '.join(wrong)}")
-    types = {INT: pl.Int64, FLOAT: pl.Float64}
+    joined = {key.partition(",")[0]: key for key in columns if "," in key}
+    inside = {name for key in joined.values() for name in key.split(",")[1:]}
     series = []
     for column in schema.columns:
-        values, dtype = columns[column.name], types.get(column.dtype, pl.String)
-        if _is_single(values):
-            values = pl.Series(column.name, [values], dtype=dtype).new_from_index(0, count)
-        elif not isinstance(values, pl.Series):
-            values = pl.Series(column.name, values)
-        series.append(values.cast(dtype).alias(column.name))
+        if column.name in joined:
+            series.append(columns[joined[column.name]].alias(column.name))
+        elif column.name not in inside:
+            series.append(_series(column, columns[column.name], count))
     text = io.BytesIO()
-    pl.DataFrame(series).write_csv(text, include_header=False)
-    return text.getvalue()
+    pl.DataFrame(series).write_csv(text, include_header=False, quote_style="never" if joined else "necessary")
+    return text.getbuffer()
+
+
+def _series(column: Column, values: Any, count: int) -> pl.Series:
+    import polars as pl
+
+    dtype = {INT: pl.Int64, FLOAT: pl.Float64}.get(column.dtype, pl.String)
+    if is_single(values):
+        return pl.Series(column.name, [values], dtype=dtype).new_from_index(0, count)
+    if not isinstance(values, pl.Series):
+        values = pl.Series(column.name, np.ascontiguousarray(values) if isinstance(values, np.ndarray) else values)
+    if values.dtype != dtype and not (column.dtype == INT and values.dtype.is_integer()):
+        values = values.cast(dtype)
+    return values.alias(column.name)

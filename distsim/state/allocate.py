@@ -10,14 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from .tables import P_GROUP, P_PACKET, P_PERF, P_RX, P_SLOT, P_TX, P_WORD
-from .view import State
+from .tables import (
+    P_CHOSEN,
+    P_EVENT,
+    P_GROUP,
+    P_MONITOR,
+    P_PACKET,
+    P_PERF,
+    P_RING,
+    P_RX,
+    P_SLOT,
+    P_TX,
+    P_WORD,
+)
+from .view import DTYPES, State
 
 # The table behind each pool.
 POOL_TABLE = {P_PACKET: "packets", P_GROUP: "groups", P_TX: "tx", P_RX: "rx", P_SLOT: "slots", P_WORD: "words",
-              P_PERF: "perf"}
+              P_PERF: "perf", P_RING: "rings", P_EVENT: "events", P_MONITOR: "monitor", P_CHOSEN: "chosen"}
 POOL_NAME = {P_PACKET: "packets", P_GROUP: "groups", P_TX: "sending PDCs", P_RX: "receiving PDCs", P_SLOT: "PSN slots",
-             P_WORD: "receive bits", P_PERF: "completed messages"}
+             P_WORD: "receive bits", P_PERF: "completed messages", P_RING: "rings", P_EVENT: "events",
+             P_MONITOR: "packets logged", P_CHOSEN: "connections chosen"}
 
 LINE_BYTES = 64
 
@@ -101,15 +114,11 @@ def grown(table: Any, dtype: np.dtype, rows: int) -> Any:
 
 def ensure_room(state: State, pool_number: int, rows: int) -> State:
     """The state with at least `rows` rows in the pool's table (doubled when it must grow)."""
-    from . import tables
-
     if rows <= cell(state.pools, pool_number, "room"):
         return state
     name = POOL_TABLE[pool_number]
-    dtype = {"packets": tables.PACKET, "groups": tables.GROUP, "tx": tables.TXPDC, "rx": tables.RXPDC,
-             "slots": tables.SLOT, "words": tables.WORD, "perf": tables.PERF}[name]
     table = getattr(state, name)
     room = max(rows, 2 * len(table))
-    larger = grown(table, dtype, room)
+    larger = grown(table, DTYPES[name], room)
     set_cell(state.pools, pool_number, "room", room)
     return state._replace(**{name: larger})

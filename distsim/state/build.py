@@ -10,13 +10,23 @@ from . import tables as t
 from .allocate import to_twin, zeros
 from .endpoints import edges_table, nics_table, ops_table, pending_table, rxmsg_table
 from .model import Model
-from .network import Placement, ins_table, nodes_table, place, ports_table, route_tables
+from .network import (
+    Placement,
+    flow_tables,
+    ins_table,
+    nodes_table,
+    place,
+    ports_table,
+    route_tables,
+    shared_tables,
+)
 from .view import State
 
 # Rows at first; every table doubles when it runs short. Untouched rows cost no memory.
 PACKETS_PER_NIC, PDCS_PER_NIC = 256, 4
 LEAST_PACKETS, LEAST_ROWS = 4096, 1024
 WORDS_MARGIN = 1 << 16
+RINGS_PER_NIC, LEAST_LOG = 128, 64
 LEAST_BUCKETS, MOST_BUCKETS = 16, 1 << 24
 
 
@@ -44,6 +54,9 @@ def build(model: Model, owner: np.ndarray, rank: int, *, twin: bool = False,
     busy = np.flatnonzero(nics["heap_size"] > 0)
     next_ps[nics["node"][busy]] = heap["time_ps"][nics["heap_begin"][busy]]
     pools, tables = pool_tables(model, len(nics), ops, rxmsg, least)
+    tables |= route_tables(model, here)
+    tables |= flow_tables(model, here, nodes, tables["route"])
+    tables |= shared_tables(model, here, nodes, len(ports)) | record_tables(model, len(nics))
     state = State(
         ports=ports, queues=empty_queues(len(ports)), ins=ins_table(model, here), nodes=nodes, next_ps=next_ps,
         swpar=model.swpar, nicpar=model.nicpar, nics=nics,
@@ -52,7 +65,7 @@ def build(model: Model, owner: np.ndarray, rank: int, *, twin: bool = False,
         clock=clock_row(model), outbox=np.zeros(1, t.PACKET), inbox=np.zeros(1, t.PACKET), in_of_link=here.in_of,
         link_of_in=np.concatenate([here.in_links, here.departing]).astype("i4"),
         keys=np.zeros(int(nodes["in_count"].max(initial=1)) + 1, "i8"), units=here.units,
-        order=np.arange(len(nodes), dtype="i4"), **tables, **route_tables(model, here))
+        order=np.arange(len(nodes), dtype="i4"), **tables)
     if twin:
         state = to_twin(state)
     return state, here
@@ -72,7 +85,7 @@ def at_least_one(rows: np.ndarray) -> np.ndarray:
 
 def empty_queues(ports: int) -> np.ndarray:
     """QUEUE rows of `ports` ports."""
-    rows = zeros(ports * t.CLASSES, t.QUEUE)
+    rows = zeros(ports * t.QUEUES, t.QUEUE)
     rows["head"] = rows["tail"] = -1
     return rows
 
@@ -98,7 +111,17 @@ def clock_row(model: Model) -> np.ndarray:
     row["seed"] = model.seed if model.seed < 1 << 31 else zlib.crc32(str(model.seed).encode()) >> 1
     row["trigger_delay_ps"] = model.trigger_delay_ps
     row["need"] = -1
+    row["logging"] = bool((model.nicpar["stats"] & (t.STAT_EVENTS | t.STAT_MONITOR)).any())
     return row
+
+
+def record_tables(model: Model, nics: int) -> dict[str, np.ndarray]:
+    """Tables that only records read; one row each where no record is on."""
+    stats = int(np.bitwise_or.reduce(model.nicpar["stats"], initial=0))
+    watch = model.watch if model.watch is not None else np.zeros(1, t.WATCH)
+    return {"buff": np.zeros(max(1, nics if stats & t.STAT_BUFFERS else 0) * t.NIC_BUFFERS, t.BUFF),
+            "pcie": np.zeros(max(1, nics if stats & t.STAT_PCIE else 0) * t.PCIE_ENDS, t.PCIE),
+            "service": np.zeros(max(1, nics if stats & t.STAT_MONITOR else 0), t.MONITOR), "watch": watch.copy()}
 
 
 def pool_tables(model: Model, nics: int, ops: np.ndarray, rxmsg: np.ndarray,
@@ -112,7 +135,8 @@ def pool_tables(model: Model, nics: int, ops: np.ndarray, rxmsg: np.ndarray,
         t.P_RX: max(LEAST_ROWS, PDCS_PER_NIC * nics),
         t.P_SLOT: max(LEAST_PACKETS, 256 * nics),
         t.P_WORD: 2 * WORDS_MARGIN,
-        t.P_PERF: LEAST_ROWS,
+        t.P_PERF: LEAST_ROWS, t.P_RING: max(LEAST_PACKETS, RINGS_PER_NIC * nics),
+        t.P_EVENT: LEAST_ROWS, t.P_MONITOR: LEAST_ROWS, t.P_CHOSEN: LEAST_LOG,
     }
     if least:
         room = {number: 1 for number in room}
@@ -121,12 +145,15 @@ def pool_tables(model: Model, nics: int, ops: np.ndarray, rxmsg: np.ndarray,
     for number, rows in room.items():
         pools["room"][number] = rows
     pools["margin"][t.P_PACKET] = notices
+    pools["margin"][t.P_RING] = max(64, int(model.nicpar["reps_room"].max(initial=0)))
     longest = int(np.ceil(model.messages.ops["size_bytes"].max(initial=0) / int(model.nicpar["mss_bytes"].min())))
     pools["margin"][t.P_WORD] = min(WORDS_MARGIN, 2 * power_of_two(longest // 32 + 2) + 2 * t.WORD_RING)
     tables = {
         "packets": zeros(room[t.P_PACKET], t.PACKET), "groups": zeros(room[t.P_GROUP], t.GROUP),
         "tx": zeros(room[t.P_TX], t.TXPDC), "rx": zeros(room[t.P_RX], t.RXPDC),
         "slots": zeros(room[t.P_SLOT], t.SLOT), "words": zeros(room[t.P_WORD], t.WORD),
-        "perf": zeros(room[t.P_PERF], t.PERF),
+        "perf": zeros(room[t.P_PERF], t.PERF), "rings": zeros(room[t.P_RING], t.RING),
+        "events": zeros(room[t.P_EVENT], t.EVENT), "monitor": zeros(room[t.P_MONITOR], t.MONITOR),
+        "chosen": zeros(room[t.P_CHOSEN], t.CHOSEN),
     }
     return pools, tables

@@ -28,7 +28,12 @@ def nics_table(model: Model, here: Placement) -> np.ndarray:
     rows["port"] = here.port_of[model.routes.up_link[ids]]
     for name in ("ready_head", "ready_tail", "pdc_head", "pdc_tail"):
         rows[name] = -1
-    rows["rto_ps"] = t.INF_PS
+    for name in ("rto_ps", "data_ps", "handoff_ps", "held_ps", "pass_ps", "wake_ps", "fail_ps", "police_ps", "release_ps"):
+        rows[name] = t.INF_PS
+    rows["up_read_ps"] = rows["wait_head"] = rows["wait_tail"] = -1
+    par = model.nicpar[model.nic_param[ids]]
+    rows["turn_class"] = t.NIC_CONTROL
+    rows["turn_left"] = np.where(par["scheduling"] == t.S_WEIGHTED, par["weight_1"], 1)
     rows["op_first"] = np.searchsorted(ops["host"], ids)
     rows["op_count"] = np.searchsorted(ops["host"], ids, side="right") - rows["op_first"]
     rows["op_begin"] = np.cumsum(rows["op_count"]) - rows["op_count"]
@@ -57,7 +62,8 @@ def ops_table(model: Model, here: Placement, nics: np.ndarray) -> tuple[np.ndarr
     rows["user_id"] = source["user_id"]
     rows["ready_ps"] = source["start_ps"] + model.start_ps
     rows["state"] = np.where(source["deps"] == 0, t.OP_QUEUED, t.OP_WAITING)
-    rows["pdc"] = -1
+    rows["pdc"] = rows["wait_next"] = -1
+    rows["monitor_ps"] = t.INF_PS
     return rows, ids
 
 
@@ -68,6 +74,7 @@ def rxmsg_table(model: Model, nics: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     rows["pdc"] = -1
     rows["last"] = -1
     rows["op"] = model.messages.rx_op[ids]
+    rows["monitor_ps"] = t.INF_PS
     return rows, rows["op"].astype("i8")
 
 

@@ -48,6 +48,8 @@ class Model:
 
     nicpar : NICPAR rows; nic_param : i4[hosts], row of each NIC. swpar : SWPAR rows; switch_param : i4[switches].
     start_ps : when the workload starts, absolute. trigger_delay_ps : of notices to another host.
+    shared : bool[switches], whose shared buffer can bind or is recorded; buffers : BUFFER[switches, CLASSES].
+    watch : WATCH[1], what uet-monitor looks for; without it nothing is logged.
     """
 
     fabric: Fabric
@@ -60,5 +62,22 @@ class Model:
     seed: int = 1
     start_ps: int = 0
     trigger_delay_ps: int = 100_000
+    shared: np.ndarray | None = None
+    buffers: np.ndarray | None = None
+    watch: np.ndarray | None = None
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def pauses(self) -> bool:
+        """Whether any PFC frame can ever be sent."""
+        lossless = self.swpar[["pfc_0", "pfc_1", "pfc_2"]]
+        used = np.unique(self.switch_param[self.shared_switches()])
+        switches = any(any(lossless[k].item()) for k in used)
+        return switches or bool((self.nicpar["pfc_0"] | self.nicpar["pfc_1"]).any())
+
+    def shared_switches(self) -> np.ndarray:
+        """Switches (by number) that run `kernels.shared`."""
+        if self.shared is None:
+            return np.empty(0, "i8")
+        return np.flatnonzero(self.shared)
 

@@ -100,8 +100,8 @@ def ports_table(model: Model, here: Placement) -> np.ndarray:
     rows["link"] = here.ports
     rows["node"] = here.row_of[link["src"]]
     rows["ifid"] = link["src_port"]
-    rows["last_hop"] = fabric.nodes["kind"][link["dst"]] == NIC
-    rows["queue_begin"] = np.arange(len(rows)) * t.CLASSES
+    rows["last_hop"] = (fabric.nodes["kind"][link["dst"]] == NIC) + 2 * link["uplink"]
+    rows["queue_begin"] = np.arange(len(rows)) * t.QUEUES
     far = here.owner[link["dst"]]
     local = far == here.rank
     rows["in_row"] = here.in_of[here.ports]
@@ -144,6 +144,61 @@ def nodes_table(model: Model, here: Placement) -> np.ndarray:
     rows["leaf"][switches] = routes.leaf_index[ids[switches]]
     rows["route_begin"][switches] = np.arange(np.count_nonzero(switches)) * routes.table.shape[1]
     rows["last_ps"] = -1
+    rows["wake_ps"] = t.INF_PS
+    if model.shared is not None:
+        rows["shared"][switches] = model.shared[ids[switches] - hosts]
+    rows["buffer_begin"][switches] = np.arange(np.count_nonzero(switches)) * t.CLASSES
+    par = model.swpar[rows["param"][switches]]
+    rows["eager"][switches] |= (par["buffer_stats"] | par["flowlet"]) & rows["shared"][switches]
+    return rows
+
+
+def shared_tables(model: Model, here: Placement, nodes: np.ndarray, ports: int) -> dict[str, np.ndarray]:
+    """Tables of PFC and shared buffers; one row each where nothing on this rank can need them."""
+    switches = here.nodes[model.fabric.nodes["kind"][here.nodes] == SWITCH] - model.fabric.hosts
+    pfc = zeros(ports * t.QUEUES if model.pauses else t.QUEUES, t.PFC)
+    pfc["xoff_since_ps"] = pfc["occupied_since_ps"] = -1
+    pfc["refresh_ps"] = t.INF_PS
+    shared = bool(nodes["shared"].any())
+    shares = zeros(ports * t.QUEUES if shared else t.QUEUES, t.SHARE)
+    shares["refresh_ps"] = t.INF_PS
+    buffers = np.zeros(max(1, len(switches) * t.CLASSES), t.BUFFER)
+    if model.buffers is not None and len(switches):
+        buffers = np.ascontiguousarray(model.buffers[switches]).reshape(-1)
+    recorded = bool(model.swpar["buffer_stats"].any())
+    stats = np.zeros((len(buffers) if recorded else 1) * t.BUFFER_KINDS, t.BUFFER_STATS)
+    return {"pfc": pfc, "shares": shares, "buffers": buffers, "buffer_stats": stats}
+
+
+def flow_tables(model: Model, here: Placement, nodes: np.ndarray, route: np.ndarray) -> dict[str, np.ndarray]:
+    """Flow tables of the switches with LoadBalancingMethod flowlet; fills NODE.flow_begin.
+
+    A switch's equal-cost sets of two or more members are numbered in order of the destination leaf; the first FLOW_SETS
+    get slots.
+    """
+    rows = 0
+    flow_set = np.full(len(route) if model.swpar["flowlet"].any() else 1, -1, "i4")
+    counts, columns = model.routes.set_count, model.routes.table.shape[1]
+    for node in nodes[(nodes["kind"] == SWITCH) & (nodes["shared"] != 0)]:
+        if not model.swpar["flowlet"][node["param"]]:
+            continue
+        seen: dict[int, int] = {}
+        for at in range(node["route_begin"], node["route_begin"] + columns):
+            number = int(route[at])
+            if number >= 0 and counts[number] > 1 and (number in seen or len(seen) < t.FLOW_SETS):
+                flow_set[at] = seen.setdefault(number, len(seen))
+        nodes["flow_begin"][nodes["id"] == node["id"]] = rows
+        rows += len(seen) * t.FLOW_SLOTS
+    flowlets = np.zeros(max(1, rows), t.FLOWLET)
+    flowlets["member"] = -1
+    return {"flow_set": flow_set, "flowlets": flowlets}
+
+
+def crc_table() -> np.ndarray:
+    """Table of CRC-32 (reflected polynomial 0xEDB88320): i8[256]."""
+    rows = np.arange(256, dtype="i8")
+    for _ in range(8):
+        rows = np.where(rows & 1, (rows >> 1) ^ 0xEDB88320, rows >> 1)
     return rows
 
 
@@ -160,5 +215,5 @@ def route_tables(model: Model, here: Placement) -> dict[str, np.ndarray]:
         "route": np.ascontiguousarray(routes.table[switches]).reshape(-1).astype("i4"),
         "set_begin": routes.set_begin.astype("i4"),
         "set_count": routes.set_count.astype("i4"),
-        "members": here.port_of[routes.members].astype("i4"),
+        "members": here.port_of[routes.members].astype("i4"), "crc": crc_table(),
     }

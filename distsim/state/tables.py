@@ -14,14 +14,21 @@ import numpy as np
 
 # ---- packet -------------------------------------------------------------------------------------------------------
 # Types, as uet-monitor names them.
-RUD_REQUEST, ACK_CC, NACK, PROBE, PROBE_ACK, NOTICE = 0, 1, 2, 3, 4, 5
+RUD_REQUEST, ACK_CC, NACK, PROBE, PROBE_ACK, NOTICE, PFC_FRAME = 0, 1, 2, 3, 4, 5, 6
 # Codepoint roles (scala-computing/docs, models/scala-uet-nic/transport, Packet marking).
 NO_TRIM, TRIMMABLE, TRIMMABLE_RTX, TRIMMED, TRIMMED_LAST_HOP, CONTROL = 0, 1, 2, 3, 4, 5
 # Traffic classes of a switch under the UET policy (models/scala-switch/shared-buffer, Buffer under the UET policy).
 TC_DATA, TC_TRIMMED, TC_CONTROL = 0, 1, 2
 CLASSES = 3
-# Bits of `flag_bits`.
-F_AR, F_RTX, F_EOM, F_CE, F_ECHO = 1, 2, 4, 8, 16
+# Queues of a port: one a class, and PFC frames ahead of all. A NIC's port: retransmissions ready to go, control, ACKs
+# held for the PCIe service time, PFC frames; its first transmissions wait in the fetch ring of the NICROW.
+QUEUES, Q_PFC = 4, 3
+Q_RTX, Q_CONTROL, Q_HELD = 0, 1, 2
+# Traffic classes inside a NIC (models/scala-uet-nic/buffers-and-pfc, Traffic classes).
+NIC_DATA, NIC_CONTROL, NIC_CLASSES = 0, 1, 2
+# Bits of `flag_bits`; the upper byte holds the transmissions of the data packet so far (it tells copies apart).
+F_AR, F_RTX, F_EOM, F_CE, F_ECHO, F_RESTORE, F_HEADROOM = 1, 2, 4, 8, 16, 32, 64
+TRIES_SHIFT = 8
 
 PACKET = np.dtype([
     ("time_ps", "i8"),        # arrival at the node that holds it (or is about to)
@@ -40,7 +47,7 @@ PACKET = np.dtype([
     ("dpdc", "u2"),           # PDC id at its receiver, 0 while unknown
     ("flag_bits", "u2"),      # F_*
     ("ptype", "u1"),          # RUD_REQUEST ...
-    ("code", "u1"),           # receiver penalty (ACK), NACK code, PFC class
+    ("code", "u1"),           # receiver penalty (ACK), NACK code, PFC class (then `psn` holds the quanta)
     ("message", "i4"),        # data, probe: message id at the receiver; ACK, NACK: message id at the sender
     # data, probe: peer's message id in `cack`; ACK: cumulative PSN, bitmap of the 64 PSNs from sack_base on
     ("cack", "i4"),
@@ -65,15 +72,17 @@ PORT = np.dtype([
     ("queued", "i4"),             # packets waiting, all classes
     ("service_bytes", "u2"),      # wire size of the packet in service, charged until free_ps
     ("service_tc", "u1"),         # its class (valid while free_ps > now)
-    ("last_hop", "u1"),           # 1 when the far end is a NIC
+    ("last_hop", "u1"),           # bit 0: the far end is a NIC; bit 1: a port towards the spines
     # second cache line
     ("ps_den", "i8"),             # when it is not 1, ps_num holds the negative of the numerator
     ("tx_drops", "i8"), ("trims", "i8"), ("ecn_marks", "i8"),
     ("draws", "i8"),              # random draws made so far
     ("link", "i4"),               # global link row: keys random draws
     ("node", "i4"),               # local node row that owns it
-    ("ifid", "i4"), ("queue_begin", "i4"),           # QUEUE rows of its classes
-    ("spare", "i8"),
+    ("ifid", "i4"), ("queue_begin", "i4"),           # first of its QUEUES rows of `queues`, `pfc` and `shares`
+    ("service_in", "i4"),         # shared buffer: in-link that the packet in service came by
+    ("service_state", "i2"),      # shared buffer: 1 while the packet in service has not been released
+    ("paused", "i2"),             # 1: a pause was received for some class (it may be over)
 ], align=True)
 assert PORT.itemsize == 128
 
@@ -83,6 +92,47 @@ QUEUE = np.dtype([
     ("waiting_bytes", "i4"),      # charges (IP size) of the packets waiting
     ("packets", "i4"),
 ], align=True)
+
+# PFC of one class of a port, row by row with `queues`. As sender of the class: what the peer's pauses do to it.
+PFC = np.dtype([
+    ("pause_end_ps", "i8"),       # transmission of the class is held until then
+    ("xoff_since_ps", "i8"),      # start of the pause in force, -1: none
+    ("occupied_since_ps", "i8"),  # the same, from when packets of the class waited, -1: none
+    ("xoff_ps", "i8"), ("occupied_ps", "i8"),        # pauses that are over, total
+    ("ivl_longest_ps", "i8"), ("ivl_longest_occupied_ps", "i8"),    # longest that ended since the previous row
+    ("xoff_rx", "i8"), ("xon_rx", "i8"),
+    # As receiver of the class: the pauses this port sends. Frames are counted when they are made.
+    ("xoff_tx", "i8"), ("xon_tx", "i8"),
+    ("refresh_ps", "i8"),         # NIC: when its pause is looked at again, INF_PS: no pause outstanding
+    ("ecn_marks", "i8"),
+], align=True)
+
+# One port's part of a switch's shared buffer pool, row by row with `queues` (class slots 0..2).
+SHARE = np.dtype([
+    ("in_bytes", "i8"),           # ingress occupancy: brought in by this port and not yet sent
+    ("headroom_bytes", "i8"),     # brought in while paused
+    ("out_bytes", "i8"),          # queued for this port or in service
+    ("refresh_ps", "i8"),         # when the pause is sent again, INF_PS: no pause outstanding
+    ("ecn_average", "f8"),
+], align=True)
+
+# A pool of a switch's shared buffer, CLASSES rows a switch from NODE.buffer_begin on: slot = index among the pools
+# that the three classes use.
+BUFFER = np.dtype([
+    ("size_bytes", "i8"), ("in_bytes", "i8"), ("out_bytes", "i8"),
+    ("limit_bytes", "i8"),        # fixed egress limit of a queue, 0: LossyAlpha x free
+    ("ecn_min_bytes", "f8"), ("ecn_max_bytes", "f8"),
+], align=True)
+
+# Samples of bytes held, BUFFER_KINDS rows a BUFFER row: at every change (only when the switch records them).
+B_IN_UP, B_IN_DOWN, B_OUT_UP, B_OUT_DOWN, B_POOL = range(5)
+BUFFER_KINDS = 5
+BUFFER_STATS = np.dtype([
+    ("now_bytes", "i8"), ("samples", "i8"), ("sum_bytes", "f8"), ("least_bytes", "i8"), ("most_bytes", "i8"),
+], align=True)
+
+# A slot of a flow table (LoadBalancingMethod flowlet).
+FLOWLET = np.dtype([("time_ps", "i8"), ("member", "i4"), ("spare", "i4")], align=True)
 
 # The receiving side of one directed link: packets under way, in order of arrival.
 IN = np.dtype([
@@ -105,16 +155,36 @@ NODE = np.dtype([
     ("route_begin", "i4"),        # switch: first entry of its row in `route`
     ("leaf", "i4"),               # leaf switch: its column of `route`, else -1
     ("nic", "i4"),                # NIC row, -1 for a switch
+    ("shared", "i4"),             # switch: 1 when its shared buffer can bind or is recorded (kernels.shared)
+    ("buffer_begin", "i4"),       # its BUFFER rows
+    ("pauses", "i4"),             # pauses that it has outstanding
+    ("flow_begin", "i4"),         # its FLOWLET rows
+    ("draws", "i8"),              # random draws of its flow table
+    ("wake_ps", "i8"),            # shared: lower bound of its next pause refresh
 ], align=True)
 
+HASH_CRC_SALT, HASH_CRC, HASH_XOR, HASH_XOR_SALT, HASH_DPR, HASH_DPR_FALLBACK = range(6)
+FLOW_SLOTS, FLOW_SETS = 512, 128      # of a flow table: slots an equal-cost set, sets a switch
 SWPAR = np.dtype([
-    ("data_limit_bytes", "i8"),   # egress queue limits, charged bytes
+    # under the UET policy, nothing shared: egress queue limits, charged bytes
+    ("data_limit_bytes", "i8"),
     ("trimmed_limit_bytes", "i8"), ("control_limit_bytes", "i8"),
     ("rtx_limit_bytes", "i8"),    # limit of the data queue for TRIMMABLE_RTX
     ("trimming", "i4"), ("ecn", "i4"),
     ("ecn_min_bytes", "f8"), ("ecn_max_bytes", "f8"),
     ("ecn_max_probability", "f8"), ("ecn_weight", "f8"),
     ("eager", "i4"),
+    ("hash_method", "i4"),        # HASH_*
+    # shared buffer (models/scala-switch/shared-buffer)
+    ("uet_policy", "i4"),
+    ("control_tc", "i4"),         # class of CONTROL packets: 2 under the UET policy, else DSCP // 8
+    ("pfc_0", "i4"), ("pfc_1", "i4"), ("pfc_2", "i4"),           # 1: the class is lossless
+    ("slot_0", "i4"), ("slot_1", "i4"), ("slot_2", "i4"),        # pool slot of each class
+    ("alpha", "f8"),              # LossyAlpha, 0: the pool's fixed limit
+    ("xoff_bytes", "i8"), ("xon_bytes", "i8"), ("headroom_bytes", "i8"),
+    ("buffer_stats", "i4"),       # 1: sample bytes held for the buffer records
+    ("flowlet", "i4"), ("pfc_aware", "i4"), ("spare", "i4"),
+    ("gap_ps", "i8"),
 ], align=True)
 
 # ---- NIC ----------------------------------------------------------------------------------------------------------
@@ -130,8 +200,44 @@ NICROW = np.dtype([
     ("heap_begin", "i4"), ("heap_size", "i4"), ("heap_room", "i4"),  # pending operations, a binary heap
     ("next_tx_id", "i4"), ("next_rx_id", "i4"),      # PDC ids to try next
     ("open_tx", "i4"), ("open_rx", "i4"),
+    # fetch ring (RING rows: ready time, TXPDC row, PSN): first transmissions from the fetch's issue to their turn at
+    # the port. [head, handed) wait in the egress queue, [handed, tail) are being fetched; `credit` >= handed: the first
+    # whose payload is still in the host's transmit buffer. Positions count on and wrap with `fetch_room`.
+    ("fetch_begin", "i4"), ("fetch_room", "i4"),
+    ("fetch_head", "i4"), ("fetch_handed", "i4"), ("fetch_credit", "i4"), ("fetch_tail", "i4"),
+    ("data_ps", "i8"),            # when the first of the ring is ready, INF_PS: empty
+    ("handoff_ps", "i8"),         # when the next payload arrives from the host, INF_PS: none on its way
+    ("held_ps", "i8"),            # release of the first held ACK, INF_PS: none
+    ("hold_until_ps", "i8"),      # release of the last held ACK
+    ("egress_bytes", "i8"),       # reserved in the data class's transmit pool
+    ("control_bytes", "i8"),      # waiting or in service, control class
+    ("serving", "i4"),            # 1: the frame in service has not been released yet
+    ("pool_wait", "i4"),          # 1: the transmit pass stopped at a full egress pool; 2: it is to be gone on with
+    ("paused", "i4"),             # bit c: a pause was received for class c (it may be over)
+    ("monitored", "i4"),          # 1: the frame in service is in `service` for uet-monitor
+    ("pass_ps", "i8"),            # when the transmit process starts next (doorbell), INF_PS: not
+    ("wake_ps", "i8"),            # lower bound of when a full pool has drained to half, INF_PS: nobody waits
+    ("wake_bytes", "i8"),         # the level it has to drain to
+    ("fail_ps", "i8"),            # no early failure is due before this
+    ("prefetch_bytes", "i8"),
+    # PCIe, NIC to host ("up") and host to NIC ("down")
+    ("up_free_ps", "i8"), ("down_free_ps", "i8"),    # end of what has been queued for the lanes
+    ("up_accept_ps", "i8"), ("down_accept_ps", "i8"),            # when the last segment got into the transmit buffer
+    ("up_data_bytes", "i8"), ("up_header_bytes", "i8"),          # in the transmit buffers
+    ("down_data_bytes", "i8"), ("down_header_bytes", "i8"),
+    ("up_begin", "i4"), ("up_room", "i4"), ("up_head", "i4"), ("up_tail", "i4"),    # RING: end on the lanes, data, header
+    ("up_read_ps", "i8"),         # when the last entry was made if it holds read requests, else -1
+    # receive pool of the data class; RING: accepted by PCIe at, bytes
+    ("ingress_bytes", "i8"), ("release_ps", "i8"),
+    ("in_begin", "i4"), ("in_room", "i4"), ("in_head", "i4"), ("in_tail", "i4"),
+    ("turn_class", "i4"), ("turn_left", "i4"),       # RoundRobin, WeightedRoundRobin
+    ("groups_made", "i4"), ("ids_made", "i4"),
+    ("wait_head", "i4"), ("wait_tail", "i4"),        # operations waiting for a PDC id
+    ("police_ps", "i8"),          # while a pause is outstanding: its next refresh or release of the pool, else INF_PS
 ], align=True)
 
+S_STRICT, S_ROUND_ROBIN, S_WEIGHTED = 0, 1, 2
+STAT_BUFFERS, STAT_EVENTS, STAT_MONITOR, STAT_PCIE = 1, 2, 4, 8
 NICPAR = np.dtype([
     ("mss_bytes", "i4"),
     ("trimming", "i4"), ("distinct_rtx", "i4"), ("groups", "i4"),
@@ -150,6 +256,24 @@ NICPAR = np.dtype([
     ("alpha", "f8"),              # proportional increase, bytes per ps of headroom per byte
     ("fair_bytes", "f8"), ("eta_bytes", "f8"), ("fast", "f8"), ("gamma", "f8"), ("max_md_jump", "f8"),
     ("delay_alpha", "f8"),
+    # PCIe: picoseconds a byte as fractions, transfers of a full segment, transmit buffers
+    ("up_num", "i8"), ("up_den", "i8"), ("down_num", "i8"), ("down_den", "i8"),
+    ("read_ps", "i8"), ("full_fetch_ps", "i8"), ("full_write_ps", "i8"), ("full_hold_ps", "i8"),
+    ("up_data_bytes", "i8"), ("up_header_bytes", "i8"), ("down_data_bytes", "i8"), ("down_header_bytes", "i8"),
+    # pools, classes 0 (data) and 1 (control)
+    ("egress_bytes", "i8"), ("egress_control_bytes", "i8"),
+    ("ingress_bytes", "i8"), ("ingress_control_bytes", "i8"),
+    ("scheduling", "i4"),         # S_STRICT, S_ROUND_ROBIN, S_WEIGHTED
+    ("weight_0", "i4"), ("weight_1", "i4"),
+    ("pfc_0", "i4"), ("pfc_1", "i4"), ("quanta_0", "i4"), ("quanta_1", "i4"),
+    ("xoff_0", "i8"), ("xoff_1", "i8"), ("xon_0", "i8"), ("xon_1", "i8"),       # bytes
+    ("penalty_low_bytes", "f8"), ("penalty_high_bytes", "f8"),
+    ("restore", "i4"), ("prefetch", "i4"), ("prefetch_bytes", "i8"),
+    # Recycled Entropy Packet Spraying
+    ("fail_multiplier", "i4"),    # early failure detection, base RTTs; 0 off
+    ("reps_room", "i4"), ("entropy_values", "i4"), ("explore_packets", "i4"), ("freeze_ps", "i8"),
+    ("stats", "i4"),              # STAT_* of the records that are on
+    ("spare", "i4"),
     # parameters of a congestion control or spraying added later
     ("plug_a", "f8"), ("plug_b", "f8"), ("plug_c", "f8"), ("plug_d", "f8"),
 ], align=True)
@@ -167,7 +291,11 @@ GROUP = np.dtype([
     ("nic", "i4"), ("dst", "i4"), ("key_pdc", "i4"), ("hash_next", "i4"),
     ("ref_count", "i4"), ("in_ready", "i4"), ("ready_next", "i4"), ("param", "i4"),
     ("turn_head", "i4"), ("turn_tail", "i4"),        # PDCs with something to send, in turn
-    ("spray_step", "i4"), ("incarnation", "i4"),
+    ("spray_step", "i4"), ("incarnation", "i4"),     # incarnation: how many groups the NIC had made before
+    ("fetched_bytes", "i8"),      # nominal bytes fetched from the host and not yet acknowledged
+    # Recycled Entropy Packet Spraying: a ring of RING rows
+    ("reps_begin", "i4"), ("reps_head", "i4"), ("reps_count", "i4"), ("reps_stored", "i4"), ("reps_reuse", "i4"),
+    ("frozen", "i4"), ("explore_left", "i4"), ("draws", "i4"), ("frozen_ps", "i8"),
     ("state_a", "f8"), ("state_b", "f8"), ("state_c", "i8"), ("state_d", "i8"),      # of a plug-in
 ], align=True)
 
@@ -185,16 +313,24 @@ TXPDC = np.dtype([
     ("rto_ps", "i8"),                                # none of its timers expires before this
     ("id", "i4"), ("remote_id", "i4"),
     ("nic", "i4"), ("dst", "i4"), ("rx_message", "i4"), ("tx_message", "i4"),
+    ("fail_ps", "i8"),            # no early failure of its packets is due before this
+    ("arrived_psn", "i4"), ("commit_psn", "i4"),     # prefetch: payloads below are here; next to commit to the wire
+    ("penalty", "i4"),            # receiver penalty of the latest ACK
+    ("spare", "i4"),
 ], align=True)
 
-SLOT_FREE, SLOT_SENT, SLOT_WAITING, SLOT_DONE = 0, 1, 2, 3
+# QUEUED: committed to the wire, not yet sent (QUEUED_AR: and it asks for an ACK).
+SLOT_FREE, SLOT_SENT, SLOT_WAITING, SLOT_DONE, SLOT_QUEUED, SLOT_QUEUED_AR = 0, 1, 2, 3, 4, 5
 SLOT = np.dtype([
     ("end_ps", "i8"),             # end of serialization of the latest transmission
-    ("rtx_next", "i4"),
+    ("rtx_next", "i4"),           # WAITING: next PSN; SENT: early failure this many ns after end_ps, -1 none or reported
     ("entropy", "u2"),
     ("tries", "u1"),              # transmissions, saturating at 255
     ("state", "u1"),
 ], align=True)
+
+# Rings of a NIC or group: fetches, PCIe transfers, charges of the receive pool, REPS cache.
+RING = np.dtype([("time_ps", "i8"), ("a", "i4"), ("b", "i4")], align=True)
 
 # The receiving half of a PDC. Ends at RECV_COMPLETE; RXMSG then re-ACKs duplicates.
 RXPDC = np.dtype([
@@ -219,6 +355,8 @@ RXMSG = np.dtype([
     ("id", "i4"),                 # tombstone: PDC id it had
     ("op", "i4"),                 # global op
     ("edge_begin", "i4"), ("edge_count", "i4"),      # who is told when it has arrived
+    ("spare", "i4"),
+    ("monitor_ps", "i8"),         # its packets are logged from then on, INF_PS: not
 ], align=True)
 
 OP_WAITING, OP_QUEUED, OP_ACTIVE, OP_DONE = 0, 1, 2, 3
@@ -231,6 +369,8 @@ OP = np.dtype([
     ("edge_begin", "i4"), ("edge_count", "i4"),      # who is told when it is done
     ("pdc", "i4"), ("rtx_packets", "i4"),
     ("probe_end_ps", "i8"),       # end of serialization of its base-RTT probe; 0: none under way
+    ("monitor_ps", "i8"),         # its packets are logged from then on, INF_PS: not
+    ("wait_next", "i4"), ("spare", "i4"),
 ], align=True)
 
 # Who is told: global op and node; NIC row here, or -1 and the IN row of what leaves for its rank.
@@ -260,7 +400,7 @@ COUNTERS = np.dtype([
     ("num_out_of_order_events_on_nic", "i8"), ("ivl_max_out_of_order_on_flow", "i8"), ("num_dup_events_on_nic", "i8"),
     ("rx_drops", "i8"),
     ("nack_pkts_rcvd", "i8"), ("wqes_created", "i8"), ("wqes_completed", "i8"),
-    ("probe_sent", "i8"), ("probe_rcvd", "i8"), ("probe_ack_rcvd", "i8"), ("spare_a", "i8"), ("spare_b", "i8"),
+    ("probe_sent", "i8"), ("probe_rcvd", "i8"), ("probe_ack_rcvd", "i8"), ("pdc_waits", "i8"), ("spare", "i8"),
 ], align=True)
 assert COUNTERS.itemsize == 320
 
@@ -275,6 +415,64 @@ PERF = np.dtype([
     ("rtx_packets", "i4"),
 ], align=True)
 
+# Pools of a NIC (net-buff-stats), NIC_BUFFERS rows a NIC. Only kept when EnableBufferStats and the record are on.
+RX_TC0, RX_TC1, TX_TC0, TX_TC1 = range(4)
+NIC_BUFFERS = 4
+BUFF = np.dtype([
+    ("now_bytes", "i8"), ("most_bytes", "i8"), ("ivl_most_bytes", "i8"),         # occupancy
+    ("enq", "i8"), ("deq", "i8"), ("enq_bytes", "i8"), ("deq_bytes", "i8"), ("overflow", "i8"),      # since the start
+], align=True)
+
+# The ends of a NIC's PCIe link (pcie-stats), PCIE_ENDS rows a NIC: what each end has sent; the other end receives the
+# same. A transfer is counted when it is queued for the lanes.
+PCIE_NIC, PCIE_HOST = 0, 1
+PCIE_ENDS = 2
+PCIE = np.dtype([
+    ("transfers", "i8"), ("bytes", "i8"), ("payload_bytes", "i8"),               # on the lanes; payload without overhead
+    ("reads", "i8"),              # NIC: read requests; host: completions
+    ("writes", "i8"),             # NIC: posted writes of received payload
+    ("waits", "i8"), ("wait_ps", "i8"),              # transfers of a segment that waited for buffer room, and how long
+    ("ivl_most_bytes", "i8"),     # most payload in the transmit buffer since the previous row
+], align=True)
+
+# uet-events, one row an event.
+E_PDC_CREATED, E_WQE_CREATED, E_SEND_COMPLETE, E_WQE_COMPLETE, E_RECV_COMPLETE, E_PDC_TERMINATED = range(6)
+EVENT = np.dtype([
+    ("time_ps", "i8"), ("size_bytes", "i8"),         # of the work request, -1: none
+    ("node", "i4"), ("peer", "i4"),                  # node ids of this NIC and the other
+    ("local_id", "i4"), ("remote_id", "i4"),         # PDC ids, 0 while unknown
+    ("wqe", "i4"), ("kind", "i4"),                   # work request id from 1, 0: none; E_*
+], align=True)
+
+# uet-monitor, one row a packet. `row` says which columns are filled.
+M_DATA_TX, M_DATA_RX, M_ACK_TX, M_ACK_RX, M_PROBE_TX, M_PROBE_RX, M_NACK_TX, M_NACK_RX = range(8)
+MONITOR = np.dtype([
+    ("time_ps", "i8"), ("uid", "i8"),
+    ("rtt_ps", "i8"),             # -1: none
+    ("inflight_bytes", "i8"), ("fetched_bytes", "i8"), ("nic_prefetched_bytes", "i8"), ("pdc_prefetched_bytes", "i8"),
+    ("cwnd_bytes", "f8"),
+    ("node", "i4"), ("peer", "i4"), ("local_id", "i4"), ("remote_id", "i4"),
+    ("job", "i4"), ("size_bytes", "i4"),             # size on the wire
+    ("entropy", "i4"), ("psn", "i4"), ("cack", "i4"), ("sack_first", "i4"),
+    ("sack_lo", "u4"), ("sack_hi", "u4"),            # the 64 PSNs from sack_first on
+    ("penalty", "i4"), ("op", "i4"),                 # op: global operation of the message (connection)
+    ("bits", "u2"), ("row", "u1"), ("code", "u1"), ("role", "u1"), ("candidate", "u1"),
+], align=True)
+
+# A connection chosen for uet-monitor by a filter or trigger, not yet known at its other end.
+CHOSEN = np.dtype([("time_ps", "i8"), ("op", "i4"), ("fep", "i4"), ("triggered", "i4"), ("at_sender", "i4")], align=True)
+
+# What uet-monitor watches for: one row. Node ids; -1 any, -2 none can match.
+WATCH = np.dtype([
+    ("everything", "i4"),         # 1: every packet of every PDC
+    ("filtering", "i4"),          # 1: the filters choose
+    ("fep", "i4"), ("local", "i4"), ("remote", "i4"), ("pdc_node", "i4"), ("pdc_id", "i4"),
+    ("rtt", "i4"), ("penalty", "i4"),                # triggers on
+    ("penalty_least", "i4"), ("budget", "i4"),       # connections that triggers may still choose
+    ("spare", "i4"),
+    ("rtt_least_ps", "i8"), ("delay_ps", "i8"),      # until the other end knows
+], align=True)
+
 # ---- clock and totals: one row ---------------------------------------------------------------------------------------
 CLOCK = np.dtype([
     ("end_ps", "i8"),             # end of the window being run
@@ -287,6 +485,8 @@ CLOCK = np.dtype([
     ("need", "i8"),               # which table ran short, see kernels.status
     ("fault", "i8"), ("fault_at", "i8"), ("fault_node", "i8"),
     ("seed", "i8"), ("trigger_delay_ps", "i8"),
+    ("logging", "i8"),            # 1: uet-events or uet-monitor rows may be written
+    ("rx_dropped", "i8"),         # of `dropped`: by a NIC's receive pool
 ], align=True)
 
 # Free-row bookkeeping, one row a pool: last-in first-out over a high-water mark. Of the two arenas of rings (slots,
@@ -294,12 +494,13 @@ CLOCK = np.dtype([
 POOL = np.dtype([("free_head", "i4"), ("high", "i4"), ("room", "i4"), ("used", "i4"), ("margin", "i4")], align=True)
 
 # Free-list rows of `pools`.
-P_PACKET, P_GROUP, P_TX, P_RX, P_SLOT, P_WORD, P_PERF = range(7)
-# Rings come in powers of two: class c holds SLOT_RING << c slots, WORD_RING << c words; a free list for each class.
-SLOT_RING, WORD_RING, RING_CLASSES = 8, 4, 24
-P_SLOT_RINGS = 7
+P_PACKET, P_GROUP, P_TX, P_RX, P_SLOT, P_WORD, P_PERF, P_RING, P_EVENT, P_MONITOR, P_CHOSEN = range(11)
+# Rings come in powers of two: class c holds SLOT_RING << c slots (words, RING rows); a free list for each class.
+SLOT_RING, WORD_RING, NIC_RING, RING_CLASSES = 8, 4, 8, 24
+P_SLOT_RINGS = 11
 P_WORD_RINGS = P_SLOT_RINGS + RING_CLASSES
-POOLS = P_WORD_RINGS + RING_CLASSES
+P_NIC_RINGS = P_WORD_RINGS + RING_CLASSES
+POOLS = P_NIC_RINGS + RING_CLASSES
 
 # A unit runs its children in windows of width_ps; at level 1 the children are nodes.
 UNIT = np.dtype([

@@ -14,7 +14,12 @@ class State(NamedTuple):
 
     packets: Any      # PACKET
     ports: Any        # PORT, in order of (node row, ifid)
-    queues: Any       # QUEUE, CLASSES rows a port
+    queues: Any       # QUEUE, QUEUES rows a port
+    pfc: Any          # PFC, row by row with `queues`
+    shares: Any       # SHARE, row by row with `queues`
+    buffers: Any      # BUFFER, CLASSES rows a switch
+    buffer_stats: Any # BUFFER_STATS, BUFFER_KINDS rows a BUFFER row of a switch that records them
+    flowlets: Any     # FLOWLET, slots of flow tables
     ins: Any          # IN, in order of (node row, ifid); then departures, one a cut link; then notices, one a rank
     nodes: Any        # NODE, units contiguous
     next_ps: Any      # i8 a node: nothing happens there before; then one entry a rank for what leaves
@@ -25,6 +30,7 @@ class State(NamedTuple):
     group_hash: Any   # i4: first group of each bucket
     tx: Any           # TXPDC
     slots: Any        # SLOT, rings of TXPDC rows
+    rings: Any        # RING, rings of NICs and groups
     rx: Any           # RXPDC
     words: Any        # WORD, rings of RXPDC rows
     rxmsg: Any        # RXMSG
@@ -32,16 +38,25 @@ class State(NamedTuple):
     edges: Any        # EDGE
     heap: Any         # PENDING, a heap a NIC
     counters: Any     # COUNTERS, one a NIC
+    buff: Any         # BUFF, NIC_BUFFERS rows a NIC
+    pcie: Any         # PCIE, PCIE_ENDS rows a NIC
     perf: Any         # PERF
+    events: Any       # EVENT
+    monitor: Any      # MONITOR
+    service: Any      # MONITOR, one a NIC: the frame in service
+    chosen: Any       # CHOSEN
+    watch: Any        # WATCH, one row
     pools: Any        # POOL
     clock: Any        # CLOCK, one row
     node_of_host: Any # i4 a host: its NODE row, -1 when on another rank
     host_leaf: Any    # i4 a host: column of its leaf switch in `route`
     host_port: Any    # i4 a host: PORT row from its leaf switch, -1 when that is on another rank
     route: Any        # i4: ECMP set by (switch, leaf column)
+    flow_set: Any     # i4 by (switch, leaf column), of switches with flow tables: the set's number in the table, or -1
     set_begin: Any    # i4
     set_count: Any    # i4
     members: Any      # i4: PORT rows
+    crc: Any          # i8: table of CRC-32, for the hash methods that need it
     keys: Any         # i8 scratch: the merge of in-links
     outbox: Any       # PACKET: what leaves for other ranks in this window
     inbox: Any        # PACKET: what came from them
@@ -53,11 +68,13 @@ class State(NamedTuple):
 
 _I4, _I8 = np.dtype("i4"), np.dtype("i8")
 DTYPES: dict[str, np.dtype] = {
-    "packets": t.PACKET, "ports": t.PORT, "queues": t.QUEUE, "ins": t.IN, "nodes": t.NODE, "next_ps": _I8,
+    "packets": t.PACKET, "ports": t.PORT, "queues": t.QUEUE, "pfc": t.PFC,
+    "shares": t.SHARE, "buffers": t.BUFFER, "buffer_stats": t.BUFFER_STATS, "flowlets": t.FLOWLET, "ins": t.IN, "nodes": t.NODE, "next_ps": _I8,
     "swpar": t.SWPAR, "nicpar": t.NICPAR, "nics": t.NICROW, "groups": t.GROUP, "group_hash": _I4, "tx": t.TXPDC,
-    "slots": t.SLOT, "rx": t.RXPDC, "words": t.WORD, "rxmsg": t.RXMSG, "ops": t.OP, "edges": t.EDGE, "heap": t.PENDING,
-    "counters": t.COUNTERS, "perf": t.PERF, "pools": t.POOL, "clock": t.CLOCK, "node_of_host": _I4, "host_leaf": _I4,
-    "host_port": _I4, "route": _I4, "set_begin": _I4, "set_count": _I4, "members": _I4, "keys": _I8, "outbox": t.PACKET,
+    "slots": t.SLOT, "rings": t.RING, "rx": t.RXPDC, "words": t.WORD, "rxmsg": t.RXMSG, "ops": t.OP, "edges": t.EDGE, "heap": t.PENDING,
+    "counters": t.COUNTERS, "buff": t.BUFF, "pcie": t.PCIE, "perf": t.PERF, "events": t.EVENT,
+    "monitor": t.MONITOR, "service": t.MONITOR, "chosen": t.CHOSEN, "watch": t.WATCH, "pools": t.POOL, "clock": t.CLOCK, "node_of_host": _I4, "host_leaf": _I4,
+    "host_port": _I4, "route": _I4, "flow_set": _I4, "set_begin": _I4, "set_count": _I4, "members": _I4, "crc": _I8, "keys": _I8, "outbox": t.PACKET,
     "inbox": t.PACKET, "in_of_link": _I4, "link_of_in": _I4, "units": t.UNIT,
     "order": _I4,
 }
