@@ -9,11 +9,13 @@ import numpy as np
 
 from . import fabric as fabrics
 from . import workload as workloads
+from .config.advice import config_warnings
 from .errors import InputError
 from .fabric.routing import build_routes
 from .fabric.types import Fabric
-from .parameters import nic_row, switch_row
+from .parameters import buffer_rows, needs_shared, nic_row, switch_row, watch_row
 from .state.model import Model, number_messages
+from .state.tables import BUFFER, CLASSES
 from .workload.types import Workload
 
 if TYPE_CHECKING:
@@ -40,16 +42,17 @@ def assemble(config: Config, *, eager: bool = False) -> Model:
     routes = build_routes(fabric)
     nicpar, nic_param = nic_parameters(config, fabric, routes.up_link)
     check_sizes(workload, nicpar["mss_bytes"][nic_param])
-    swpar, switch_param = switch_parameters(config, fabric)
+    swpar, switch_param, shared, buffers = switch_parameters(config, fabric)
     swpar["eager"] = eager
-    warnings = [*fabric.warnings, *workload.warnings]
+    warnings = [*fabric.warnings, *workload.warnings, *config_warnings(config)]
     run_ps = config.stop_ps - config.workload_start_ps
     late = workloads.late_starts(workload, run_ps)
     if late:
         first = workload.ops["user_id"][late[0]]
         warnings.append(f"{len(late)} flows start after the run has stopped (first: id {first}) and never run")
     return Model(fabric, routes, number_messages(workload), nicpar, nic_param, swpar, switch_param, seed=config.seed,
-                 start_ps=config.workload_start_ps, trigger_delay_ps=config.trigger_delay_ps, warnings=warnings)
+                 start_ps=config.workload_start_ps, trigger_delay_ps=config.trigger_delay_ps, shared=shared,
+                 buffers=buffers, watch=watch_row(config), warnings=warnings)
 
 
 def check_sizes(workload: Workload, mss_bytes: np.ndarray) -> None:
@@ -74,21 +77,38 @@ def nic_parameters(config: Config, fabric: Fabric, up_link: np.ndarray) -> tuple
         if key not in rows:
             config.check_link(nic, key[1], fabric.names[host])
             rows[key] = len(tables)
-            tables.append(nic_row(nic, key[1]))
+            tables.append(nic_row(nic, key[1], config.parameters))
         chosen[host] = rows[key]
     return np.concatenate(tables), chosen
 
 
-def switch_parameters(config: Config, fabric: Fabric) -> tuple[np.ndarray, np.ndarray]:
-    """SWPAR rows and the row of each switch, by switch node id - hosts."""
+def switch_parameters(config: Config, fabric: Fabric) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """SWPAR rows; by switch node id - hosts: the row of each, whether its shared buffer is counted, its BUFFER rows.
+
+    A fabric of switches with and without the UET policy counts all: they class packets differently.
+    """
     rows: dict[int, int] = {}
     tables: list[np.ndarray] = []
-    chosen = np.zeros(len(fabric.nodes) - fabric.hosts, "i4")
-    for k in range(len(chosen)):
+    pools: dict[tuple[int, int], np.ndarray] = {}
+    count = len(fabric.nodes) - fabric.hosts
+    chosen, shared = np.zeros(count, "i4"), np.zeros(count, bool)
+    buffers = np.zeros((count, CLASSES), BUFFER)
+    ports = np.bincount(fabric.links["src"], minlength=len(fabric.nodes))
+    recorded = config.parameters.EnableSwitchBufferStats
+    for k in range(count):
         node = fabric.hosts + k
         switch = config.switch_for(fabric.names[node], int(fabric.nodes["tier"][node]))
         if id(switch) not in rows:
             rows[id(switch)] = len(tables)
-            tables.append(switch_row(switch))
+            tables.append(switch_row(switch, recorded))
         chosen[k] = rows[id(switch)]
-    return np.concatenate(tables), chosen
+        key = (id(switch), int(ports[node]))
+        if key not in pools:
+            config.check_switch(switch, key[1], fabric.names[node])
+            pools[key] = buffer_rows(switch, key[1])
+        buffers[k] = pools[key]
+        shared[k] = needs_shared(switch, key[1], recorded) or switch.LoadBalancingMethod == "flowlet"
+    table = np.concatenate(tables)
+    if len(np.unique(table["uet_policy"])) > 1:
+        shared[:] = True
+    return table, chosen, shared, buffers

@@ -70,6 +70,7 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     if session.simulation.interrupted:
         status, code = "interrupted", EXIT_INTERRUPTED
     files = [file for rank in ranks for file in rank["files"]]
+    session.model.warnings.extend(records.limit_warnings(files, session.config.parameters.MaxRecordRows))
     info = run_info(session, status, total, perf, files, ranks)
     records.write_run_json(session.output, session.config.simulation, info)
     totals = final_totals(session, total, info, ranks)

@@ -15,16 +15,18 @@ import numpy as np
 from . import records
 from .assemble import assemble, eager_wanted
 from .errors import DistsimError, InputError
-from .fabric.types import NIC
-from .kernels.mode import COMPILED
+from .kernels.mode import COMPILED, PLUGIN_VARIABLE, plugin_file
 from .kernels.native import Kernels, load_kernels
 from .outcome import conclude, rank_totals
 from .parallel.comm import Communicator
 from .parallel.partition import partition
 from .progress import Progress
 from .simulation import Simulation, StoppedElsewhere
+from .shard import clocks, shard_of, switches, tick_of
+from .state import tables as t
 from .state.allocate import cell
-from .state.build import build
+from .state.build import build, close_pauses
+from .watching import Watching
 from .workload.types import SEND
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ class Session:
     # ---- set up ------------------------------------------------------------------------------------------------------
     def set_up(self, overwrite: bool) -> None:
         """Model, state, compiled kernels, open records. Raises the same error on every rank."""
+        self._together(self._choose_plugin)
         self._together(self._compare)
         self._together(self._build)
         if self.comm.rank == 0:
@@ -68,6 +71,15 @@ class Session:
         except DistsimError as found:
             error = found
         self.comm.agree(error)
+
+    def _choose_plugin(self) -> None:
+        """Tell the kernels which plug-in file they are compiled with; a process can have one."""
+        wanted = self.config.plugin_file or ""
+        os.environ[PLUGIN_VARIABLE] = wanted
+        if plugin_file() != wanted:
+            raise InputError(f"this process has loaded its kernels with plug-in {plugin_file() or 'none'} and cannot "
+                             f"change to {wanted or 'none'}; run it in a process of its own",
+                             where="nic.TransportProcessingLayers.Plugin.File")
 
     def _compare(self) -> None:
         """Every rank must have been given the same configuration and the same switches."""
@@ -92,8 +104,10 @@ class Session:
         self.comm.barrier()
         self.simulation = Simulation(
             self.comm, self.here, self.initial, kernels or load_kernels(), self.config.workload_start_ps,
-            self.config.stop_ps, self.config.interval_ps, self._on_tick, self._on_perf, self._on_progress,
+            self.config.stop_ps, clocks(self.config), self._on_tick, self._on_rows, self._on_progress,
             lambda: self.signals.asked)
+        self.simulation.watching = Watching(self.comm, self.model, self.here, self.simulation.holder,
+                                            self.config.parameters.MonitorScope == "global")
         self.wall["compile_s"] = time.perf_counter() - begin
 
     def _say_compiling(self) -> None:
@@ -102,30 +116,13 @@ class Session:
                   file=sys.stderr)
 
     def _open_records(self) -> None:
-        fabric, here = self.model.fabric, self.here
-        nic_ids = here.nodes[fabric.nodes["kind"][here.nodes] == NIC]
-        self.nic_order = np.argsort(nic_ids)
-        nic_ids = nic_ids[self.nic_order]
-        links = fabric.links[here.ports]
-        self.port_order = np.lexsort([links["src_port"], links["src"]])
-        links = links[self.port_order]
-        self.in_order = here.in_of[links["reverse"]]
-        shard = records.Shard(
-            simulation=self.config.simulation, index=self.comm.rank, count=self.comm.size, directory=str(self.output),
-            nic_node_id=nic_ids, nic_name=[fabric.names[i] for i in nic_ids], nic_stats=self._stats_switches(nic_ids),
-            port_node_id=links["src"], port_ifid=links["src_port"], port_tier=fabric.nodes["tier"][links["src"]],
-            port_uplink=links["uplink"], port_is_nic=fabric.nodes["kind"][links["src"]] == NIC,
-            port_rate_bps=links["rate_bps"], port_name=[fabric.names[i] for i in links["src"]],
-            interval_ps=self.config.interval_ps, start_ps=self.config.workload_start_ps, names=fabric.names)
-        switches = {"EnableNetDeviceStatLogging": self.config.parameters.EnableNetDeviceStatLogging}
-        self.records = records.open_records(shard, switches)
+        self.places = shard_of(self.config, self.model, self.here, self.comm, str(self.output))
+        self.records = records.open_records(self.places.shard, switches(self.config, self.model))
+        self.records.on_tick(records.Tick(self.config.workload_start_ps, "start"))
+        self.simulation.clocks = {name: interval for name, interval in self.simulation.clocks.items()
+                                  if name == "nd" or self.records.has(name)}
+        self.simulation.due_ps = {name: self.simulation.due_ps[name] for name in self.simulation.clocks}
         self.progress = Progress(self.quiet, self.config.stop_ps, self.config.workload_start_ps)
-
-    def _stats_switches(self, nic_ids: np.ndarray) -> np.ndarray:
-        """EnableTransportStats of each NIC."""
-        fabric = self.model.fabric
-        return np.array([self.config.nic_for(int(i), int(fabric.nodes["rack"][i]), fabric.names[i]).EnableTransportStats
-                         for i in nic_ids], bool)
 
     # ---- simulate ----------------------------------------------------------------------------------------------------
     def simulate(self) -> None:
@@ -157,13 +154,25 @@ class Session:
             with contextlib.suppress(DistsimError):
                 records.write_run_json(self.output, self.config.simulation, info)
 
-    def _on_tick(self, time_ps: int, counters: np.ndarray, ports: np.ndarray, ins: np.ndarray) -> None:
-        figures = records.port_counters(ports[self.port_order], ins[self.in_order], time_ps)
-        self.records.on_tick(records.Tick(time_ps, counters[self.nic_order], figures))
+    def _on_tick(self, clock: str, time_ps: int) -> None:
+        if clock == "nd":
+            close_pauses(self.simulation.state, time_ps)
+        self.records.on_tick(tick_of(clock, time_ps, self.simulation.state, self.places, self._run_figures()))
 
-    def _on_perf(self, rows: np.ndarray) -> None:
-        self.perf.append(rows.copy())
-        self.records.on_perf(rows)
+    def _run_figures(self) -> dict[str, Any]:
+        """What the simulator's own records say of this rank."""
+        simulation, exchange = self.simulation, self.simulation.exchange
+        width = t.PACKET.itemsize
+        return {"hops": cell(simulation.state.clock, 0, "hops"), "windows": exchange.windows,
+                "idle_windows": exchange.idle_windows, "calls": simulation.timing.calls,
+                "packets_sent": exchange.packets_sent, "packets_received": exchange.packets_received,
+                "bytes_sent": exchange.packets_sent * width, "kernels_s": simulation.timing.kernels,
+                "exchange_s": exchange.seconds, "records_s": simulation.timing.records}
+
+    def _on_rows(self, name: str, rows: np.ndarray) -> None:
+        if name == "perf":
+            self.perf.append(rows.copy())
+        self.records.on_rows(name, rows)
 
     def _on_progress(self, state: State, now_ps: int) -> None:
         if not self.quiet:

@@ -21,13 +21,15 @@ from .parallel.comm import Communicator
 from .parallel.exchange import FAULTY, INTERRUPTED, RUNNING, Exchange
 from .state import tables as t
 from .state.allocate import POOL_TABLE, cell, set_cell, to_array
-from .state.build import reset_extremes
+from .state.build import reset_after
 from .state.network import Placement
-from .state.view import State
+from .state.view import DTYPES, State
+from .watching import Watching
 
 EVENTS_A_CALL = 200_000       # a kernel returns at least every 50 ms
 SLOW_EVENTS_A_CALL = 5_000    # of the uncompiled twin
-PERF_ROWS_KEPT = 50_000       # completed messages are handed to the record when so many wait
+ROWS_KEPT = {"perf": 50_000, "events": 50_000, "monitor": 20_000}   # rows are handed to their record when so many wait
+ROW_POOLS = {"perf": t.P_PERF, "events": t.P_EVENT, "monitor": t.P_MONITOR}
 NEVER_PS = t.INF_PS
 
 
@@ -52,9 +54,12 @@ class Timing:
 class Simulation:
     """One rank of a run.
 
-    on_tick : called at every periodic instant with (time_ps, counters COUNTERS[nics], ports PORT[..], ins IN[..]).
-    on_perf : called with PERF rows in order of (time, node, op). on_progress : called after every kernel call.
-    stopping : returns True once the user has asked to end.
+    clocks : interval of each kind of periodic instant, ps; the first comes one interval after the workload's start.
+    on_tick : called at every such instant with its name and time; everything that happened before it has been done.
+    on_rows : called with drained rows, "perf" (PERF in order of (time, node, op)), "events" (EVENT) or "monitor"
+    (MONITOR in order of (time, node), a node's as they happened).
+    watching : connections that uet-monitor chooses; made by the caller from `holder`, None: nothing is chosen.
+    on_progress : called after every kernel call. stopping : returns True once the user has asked to end.
     after_window : called with the state after every window (tests check its invariants).
     """
 
@@ -64,9 +69,9 @@ class Simulation:
     kernels: Kernels
     workload_start_ps: int
     stop_ps: int
-    interval_ps: int
-    on_tick: Callable[[int, np.ndarray, np.ndarray, np.ndarray], None]
-    on_perf: Callable[[np.ndarray], None]
+    clocks: dict[str, int]
+    on_tick: Callable[[str, int], None]
+    on_rows: Callable[[str, np.ndarray], None]
     on_progress: Callable[[State, int], None] = lambda state, now_ps: None
     stopping: Callable[[], bool] = lambda: False
     after_window: Callable[[State], None] | None = None
@@ -81,7 +86,8 @@ class Simulation:
         compiled = isinstance(self.state.clock, np.ndarray)
         self.events_a_call = self.events_a_call or (EVENTS_A_CALL if compiled else SLOW_EVENTS_A_CALL)
         self.exchange = Exchange(self.comm, self.here, self.holder, self.kernels)
-        self.next_tick_ps = self.workload_start_ps + self.interval_ps
+        self.watching: Watching | None = None
+        self.due_ps = {name: self.workload_start_ps + interval for name, interval in self.clocks.items()}
 
     @property
     def state(self) -> State:
@@ -93,7 +99,7 @@ class Simulation:
         nearest, _ = self.exchange.swap(0, RUNNING)
         while nearest < self.stop_ps and not self.interrupted:
             self._ticks_until(nearest)
-            end = min(nearest + self.here.window_ps, self.next_tick_ps, self.stop_ps)
+            end = min(nearest + self._window_ps(), *self.due_ps.values(), self.stop_ps)
             outcome = self._window(end)
             self.now_ps = end
             self.on_progress(self.state, end)
@@ -103,11 +109,19 @@ class Simulation:
             if self.after_window is not None:
                 self.after_window(self.state)
             self.interrupted = worst == INTERRUPTED
-            self._drain_perf(PERF_ROWS_KEPT)
+            if self.watching is not None:
+                self.watching.after_window()
+            self._drain(ROWS_KEPT)
         self._finish(nearest)
 
+    def _window_ps(self) -> int:
+        """The longest window: what the ranks allow, and what the other ends of chosen connections allow."""
+        if self.watching is not None and self.watching.active:
+            return min(self.here.window_ps, self.watching.delay_ps)
+        return self.here.window_ps
+
     def _finish(self, nearest_ps: int) -> None:
-        self._drain_perf(0)
+        self._drain({})
         self._last_ticks(nearest_ps)
         if self.error is not None:
             raise self.error
@@ -118,9 +132,11 @@ class Simulation:
         if nearest_ps < NEVER_PS:                # the time is up
             self._ticks_until(self.stop_ps)
             self.now_ps = self.stop_ps
-        elif self.next_tick_ps <= self.stop_ps:  # nothing is left: one more full set of periodic rows
-            self.now_ps = self.next_tick_ps
-            self._ticks_until(self.next_tick_ps)
+            return
+        last = max((due for due in self.due_ps.values() if due <= self.stop_ps), default=0)
+        if last:                                 # nothing is left: one more full set of periodic rows
+            self.now_ps = last
+            self._ticks_until(last)
 
     def _window(self, end_ps: int) -> int:
         """Run this rank to `end_ps`."""
@@ -146,36 +162,34 @@ class Simulation:
 
     def _ticks_until(self, time_ps: int) -> None:
         """Write the periodic rows of every instant up to `time_ps`; nothing happens between them."""
-        while self.next_tick_ps <= time_ps and self.error is None and not self.stopping():
+        while self.error is None and not self.stopping():
+            name, due = min(self.due_ps.items(), key=lambda item: item[1])
+            if due > time_ps:
+                return
             begin = time.perf_counter()
-            state = self.state
-            counters = to_array(state.counters, t.COUNTERS)
-            self._record(self.on_tick, self.next_tick_ps, counters, to_array(state.ports, t.PORT),
-                         to_array(state.ins, t.IN))
-            self._reset_extremes(counters)
-            self.next_tick_ps += self.interval_ps
+            self._settle(due)
+            self._record(self.on_tick, name, due)
+            reset_after(name, self.state)
+            self.due_ps[name] += self.clocks[name]
             self.timing.records += time.perf_counter() - begin
 
-    def _reset_extremes(self, counters: np.ndarray) -> None:
-        if isinstance(self.state.counters, np.ndarray):
-            reset_extremes(self.state.counters)
-            return
-        reset_extremes(counters)
-        for row, fresh in zip(self.state.counters, counters, strict=True):
-            for name in t.COUNTERS.names or ():
-                if name.startswith("ivl_"):
-                    setattr(row, name, fresh[name].item())
+    def _settle(self, time_ps: int) -> None:
+        """What has happened by itself at the NICs before an instant, so that records see it."""
+        while self.kernels.settle_nics(self.holder.ref, time_ps, 1 << 40) == status.NEED:
+            self._grow()
 
-    def _drain_perf(self, keep: int) -> None:
-        """Hand over the completed messages once more than `keep` wait; windows are over, so their order is final."""
-        used = cell(self.state.pools, t.P_PERF, "used")
-        if used <= keep:
-            return
-        begin = time.perf_counter()
-        rows = to_array(self.state.perf[:used], t.PERF)
-        self._record(self.on_perf, rows[np.lexsort([rows["op"], rows["node"], rows["time_ps"]])])
-        set_cell(self.state.pools, t.P_PERF, "used", 0)
-        self.timing.records += time.perf_counter() - begin
+    def _drain(self, keep: dict[str, int]) -> None:
+        """Hand over the rows of a table once more than `keep` wait; windows are over, so their order is final."""
+        for name, pool in ROW_POOLS.items():
+            used = cell(self.state.pools, pool, "used")
+            if used <= keep.get(name, 0):
+                continue
+            begin = time.perf_counter()
+            rows = to_array(getattr(self.state, name)[:used], DTYPES[name])
+            keys = [rows["op"]] if name == "perf" else []
+            self._record(self.on_rows, name, rows[np.lexsort([*keys, rows["node"], rows["time_ps"]])])
+            set_cell(self.state.pools, pool, "used", 0)
+            self.timing.records += time.perf_counter() - begin
 
     def _record(self, write: Callable[..., None], *figures: Any) -> None:
         """Write rows; an error is this rank's alone, so it is kept until the ranks next meet."""

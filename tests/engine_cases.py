@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from simkit import FOREVER, Rank, run_rank
+from simkit import FOREVER, KERNELS, Rank, run_rank
 
 from distsim.config.nic import Nic
 from distsim.config.switch import Switch
@@ -17,6 +17,7 @@ from distsim.fabric import fat_tree, leaf_spine
 from distsim.fabric.links import uniform_rules
 from distsim.fabric.routing import build_routes
 from distsim.fabric.types import Fabric
+from distsim.kernels import status
 from distsim.kernels.mode import COMPILED
 from distsim.parameters import nic_row, switch_row
 from distsim.state import tables as t
@@ -27,6 +28,31 @@ from distsim.workload.types import EDGES, OPS, SEND, Workload
 
 GBPS = 10**9
 NS, US, MS = 10**3, 10**6, 10**9          # in picoseconds
+
+# What a NIC takes, ps, with 16 PCIe lanes of 31.52 Gb/s: 504.32 Gb/s, 3125 / 197 ps a byte, rounded up once a transfer.
+DOORBELL = 15_000                         # from the post to the transmit process
+READ = 1_555                              # a read request of 98 B: 1554.6
+FETCH = 69_290                            # 4096 B of payload, 8 transfers of 546 B: 4368 B, 69,289.3
+READY = DOORBELL + READ + FETCH           # the first full packet after the post: 85,845
+HOLD = 66_371                             # an ACK waits for 4184 B to reach the host: 66,370.6
+FRAME = 84_040                            # 4202 B at 400 Gb/s
+
+
+def lanes_ps(size_bytes: int) -> int:
+    """Time of these bytes on the default PCIe lanes."""
+    return -(-size_bytes * 3125 // 197)
+
+
+def ready_ps(payload_bytes: int) -> int:
+    """From the post to the first packet's start on an idle port: doorbell, read request, completion."""
+    if payload_bytes == 0:
+        return DOORBELL                   # nothing to fetch
+    return DOORBELL + READ + lanes_ps(payload_bytes + 34 * -(-payload_bytes // 512))
+
+
+def hold_ps(payload_bytes: int) -> int:
+    """How long an idle receiver holds the ACK of a packet: its IP size on the lanes."""
+    return lanes_ps(payload_bytes + 88)
 
 
 # ---- fabrics ---------------------------------------------------------------------------------------------------------
@@ -56,10 +82,14 @@ def nic(pds: dict[str, Any] | None = None, cc: dict[str, Any] | None = None, spr
 
 
 def switch(limit_bytes: int = 1_500_000, *, trimming: bool = False, ecn: dict[str, Any] | None = None) -> Switch:
-    """A switch whose queues hold `limit_bytes`."""
+    """A switch under the UET policy, without PFC, whose queues hold `limit_bytes`."""
     return Switch.model_validate({
         "PacketTrimmer": {"TrimmingEnabled": trimming}, "EcnHandler": ecn or {},
-        "SharedBufferManager": {"PlaneBDP": f"{limit_bytes}B", "QueueDropThreshold": 1}})
+        "SharedBufferManager": {"UETPolicyEnabled": True, "EnablePFC": [0] * 8, "PlaneBDP": f"{limit_bytes}B",
+                                "QueueDropThreshold": 1}})
+
+
+uet_switch = switch           # where a parameter has the name
 
 
 # ---- workloads -------------------------------------------------------------------------------------------------------
@@ -77,12 +107,13 @@ def workload(ops: list[tuple], edges: list[tuple] | None = None) -> Workload:
 
 def model(fabric: Fabric, ops: list[tuple], edges: list[tuple] | None = None, *, nic: Nic | None = None,
           switch: Switch | None = None, **more: Any) -> Model:
-    """A model with one kind of NIC, and an SWPAR row for every switch so that a test can change one."""
+    """A model with one kind of NIC and switches under the UET policy, an SWPAR row each so that a test can change one."""
     routes = build_routes(fabric)
+    kind = switch or uet_switch()
     switches = len(fabric.nodes) - fabric.hosts
     rate = int(fabric.links["rate_bps"][routes.up_link[0]])
     nicpar = nic_row(nic or Nic(), rate)
-    swpar = np.concatenate([switch_row(switch or Switch())] * switches)
+    swpar = np.concatenate([switch_row(kind)] * switches)
     return Model(fabric, routes, number_messages(workload(ops, edges)), nicpar, np.zeros(fabric.hosts, "i4"), swpar,
                  np.arange(switches, dtype="i4"), **more)
 
@@ -101,8 +132,11 @@ class Run:
         return self.rank.holder.state
 
     def to(self, time_ps: int) -> Run:
-        """Do all that happens before `time_ps`."""
+        """Do all that happens before `time_ps`, what happens by itself at the NICs too."""
         run_rank(self.rank, time_ps, None)
+        while (code := KERNELS.settle_nics(self.rank.ref, time_ps, 1 << 40)) != status.OK:
+            assert code == status.NEED
+            self.rank.grow()
         verify(self.state)
         return self
 

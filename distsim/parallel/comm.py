@@ -41,6 +41,10 @@ class Serial:
         """`value` of rank 0, on every rank."""
         return value
 
+    def everyone(self, value: Any) -> list[Any]:
+        """[value]."""
+        return [value]
+
     def agree(self, error: DistsimError | None) -> None:
         """Raise the first rank's error on every rank."""
         if error is not None:
@@ -90,6 +94,10 @@ class Mpi:
         """`value` of rank 0, on every rank."""
         packed = self._world.bcast(msgpack.packb(value) if self.rank == 0 else None)
         return msgpack.unpackb(packed)
+
+    def everyone(self, value: Any) -> list[Any]:
+        """The values of all ranks, on every rank."""
+        return [msgpack.unpackb(packed) for packed in self._world.allgather(msgpack.packb(value))]
 
     def agree(self, error: DistsimError | None) -> None:
         """Raise the first rank's error on every rank, so that all end alike."""

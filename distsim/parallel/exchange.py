@@ -29,7 +29,9 @@ class Exchange:
         self.kernels = kernels
         self.seconds = 0.0
         self.windows = 0
+        self.idle_windows = 0       # in which this rank sent nothing
         self.packets_sent = 0
+        self.packets_received = 0
         self._compiled = isinstance(holder.state.clock, np.ndarray)
 
     def swap(self, end_ps: int, status: int) -> tuple[int, int]:
@@ -44,7 +46,9 @@ class Exchange:
         self.accept(received, end_ps)
         self.seconds += time.perf_counter() - begin
         self.windows += 1
+        self.idle_windows += len(send) == 0
         self.packets_sent += len(send)
+        self.packets_received += len(received)
         return int(heads[:, NEXT_PS].min()), int(heads[:, STATUS].max())
 
     def departures(self) -> tuple[np.ndarray, list[int]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import zlib
+from typing import Any
 
 import numpy as np
 
 from . import tables as t
-from .allocate import to_twin, zeros
+from .allocate import set_cell, to_array, to_twin, zeros
 from .endpoints import edges_table, nics_table, ops_table, pending_table, rxmsg_table
 from .model import Model
 from .network import (
@@ -20,7 +21,7 @@ from .network import (
     route_tables,
     shared_tables,
 )
-from .view import State
+from .view import DTYPES, State
 
 # Rows at first; every table doubles when it runs short. Untouched rows cost no memory.
 PACKETS_PER_NIC, PDCS_PER_NIC = 256, 4
@@ -100,10 +101,57 @@ def empty_counters(nics: int) -> np.ndarray:
 def reset_extremes(rows: np.ndarray) -> None:
     """Start a new interval: no sample yet."""
     for name in rows.dtype.names or ():
-        if name.startswith("ivl_max"):
+        if name.startswith(("ivl_max", "ivl_longest", "ivl_most")):
             rows[name] = 0
         elif name.startswith("ivl_"):
             rows[name] = t.NO_SAMPLE_MIN if name.endswith("_min") else t.NO_SAMPLE_MAX
+
+
+def reset_after(clock: str, state: State) -> None:
+    """Start a new interval of a kind of periodic instant in what counts by interval: no sample yet.
+
+    clock : "nd", "buffers" or "switch-buffers".
+    """
+    if clock == "nd":
+        for name in ("counters", "pfc", "pcie"):
+            table = getattr(state, name)
+            rows = to_array(table, DTYPES[name]).copy()
+            reset_extremes(rows)
+            copy_fields(table, rows, [field for field in rows.dtype.names or () if field.startswith("ivl_")])
+    elif clock == "buffers":
+        rows = to_array(state.buff, t.BUFF).copy()
+        rows["ivl_most_bytes"] = rows["now_bytes"]
+        copy_fields(state.buff, rows, ["ivl_most_bytes"])
+    else:
+        rows = to_array(state.buffer_stats, t.BUFFER_STATS).copy()
+        rows["least_bytes"], rows["most_bytes"] = t.NO_SAMPLE_MIN, t.NO_SAMPLE_MAX
+        copy_fields(state.buffer_stats, rows, ["least_bytes", "most_bytes"])
+
+
+def close_pauses(state: State, time_ps: int) -> None:
+    """End, in the books, the pauses that ran out at or before `time_ps` (a port does so only at its next PFC frame)."""
+    rows = to_array(state.pfc, t.PFC)
+    over = np.flatnonzero((rows["xoff_since_ps"] >= 0) & (rows["pause_end_ps"] <= time_ps))
+    for k in over:
+        row = rows[k]
+        length = int(row["pause_end_ps"] - row["xoff_since_ps"])
+        occupied = int(row["pause_end_ps"] - row["occupied_since_ps"]) if row["occupied_since_ps"] >= 0 else 0
+        figures = {"xoff_ps": int(row["xoff_ps"]) + length, "occupied_ps": int(row["occupied_ps"]) + occupied,
+                   "ivl_longest_ps": max(int(row["ivl_longest_ps"]), length),
+                   "ivl_longest_occupied_ps": max(int(row["ivl_longest_occupied_ps"]), occupied),
+                   "xoff_since_ps": -1, "occupied_since_ps": -1}
+        for name, value in figures.items():
+            set_cell(state.pfc, int(k), name, value)
+
+
+def copy_fields(table: Any, rows: np.ndarray, names: list[str]) -> None:
+    """Write some fields of `rows` into a table of either form."""
+    for name in names:
+        if isinstance(table, np.ndarray):
+            table[name] = rows[name]
+        else:
+            for row, value in zip(table, rows[name].tolist(), strict=True):
+                setattr(row, name, value)
 
 
 def clock_row(model: Model) -> np.ndarray:

@@ -167,6 +167,7 @@ def shared_tables(model: Model, here: Placement, nodes: np.ndarray, ports: int) 
         buffers = np.ascontiguousarray(model.buffers[switches]).reshape(-1)
     recorded = bool(model.swpar["buffer_stats"].any())
     stats = np.zeros((len(buffers) if recorded else 1) * t.BUFFER_KINDS, t.BUFFER_STATS)
+    stats["least_bytes"], stats["most_bytes"] = t.NO_SAMPLE_MIN, t.NO_SAMPLE_MAX
     return {"pfc": pfc, "shares": shares, "buffers": buffers, "buffer_stats": stats}
 
 
