@@ -1,26 +1,25 @@
 """Limits, trimming, NACKs, ECN and priorities at a switch, with every figure worked out by hand.
 
 A full data packet is charged 4184 B, a trimmed one 46 (its 44 rounded up), an ACK 60. The packet in service counts.
+A NIC's first frame starts READY = 85,845 ps after the post and takes 84,040; an ACK is held for 66,371.
 """
 
 from __future__ import annotations
 
 import pytest
-from engine_cases import MS, US, Run, model, nic, one_rack, send, switch, two_tiers
+from engine_cases import FRAME, HOLD, MS, READY, US, Run, model, nic, one_rack, send, switch, two_tiers
 
 from distsim.state import tables as t
 
 pytestmark = pytest.mark.core
 
-FRAME = 84_040
-
 
 # ---- tail drop -------------------------------------------------------------------------------------------------------
 def two_to_one(packets: int, limit_bytes: int, **more: object) -> Run:
-    """Two senders, one switch: from 184,040 ps on a pair of packets arrives every 84,040 ps, and one leaves.
+    """Two senders, one switch: from READY + 184,040 ps on a pair of packets arrives every 84,040 ps, and one leaves.
 
     With k pairs in and k - 1 packets gone, k + 1 packets are in the queue or in service. Six packets each have left the
-    NICs before the first ACK is back at 571,200 ps, so nothing else has a say.
+    NICs before the first ACK is back, READY + 571,200 + 66,371 ps, so nothing else has a say.
     """
     ops = [send(host, 2, packets * 4096) for host in (0, 1)]
     return Run(model(one_rack(3), ops, switch=switch(limit_bytes, **more.pop("switch", {})), **more))     # type: ignore[arg-type]
@@ -35,15 +34,15 @@ def two_to_one(packets: int, limit_bytes: int, **more: object) -> Run:
     (7 * 4184, 0), (7 * 4184 - 1, 1), (4184, 6), (4183, 12),
 ])
 def test_a_full_queue_drops_what_comes(limit_bytes, dropped):
-    going = two_to_one(6, limit_bytes).to(650_000)
+    going = two_to_one(6, limit_bytes).to(READY + 650_000)
     assert going.clock("dropped") == going.port("RackSwitch-0", "NIC-2", "tx_drops") == dropped
     assert going.counter(0, "write_pkts_sent") == going.counter(1, "write_pkts_sent") == 6
 
 
 def test_a_dropped_packet_comes_again_after_its_timeout():
-    # Of the second sender packets 4, 5, 6 are lost; the last one's timer started at 6 * 84,040 ps.
+    # Of the second sender packets 4, 5, 6 are lost; the last one's timer started at READY + 6 * 84,040 ps.
     going = two_to_one(6, 4 * 4184).end()
-    assert going.done_ps(1) == 6 * FRAME + 150 * US + 571_200
+    assert going.done_ps(1) == READY + 6 * FRAME + 150 * US + 571_200 + HOLD
     assert [going.counter(host, "num_rto") for host in (0, 1)] == [0, 3]
     assert going.clock("dropped") == 3
 
@@ -73,7 +72,7 @@ def trim_first_packet(device: str) -> Run:
 
 
 @pytest.mark.parametrize("device, arrival, code", [
-    # On its way: 84,040 + 100,000 as a whole, then 62 B (1,240 ps) over three links of 500, 500 and 100 ns.
+    # From READY on: 84,040 + 100,000 as a whole, then 62 B (1,240 ps) over three links of 500, 500 and 100 ns.
     ("RackSwitch-0", 84_040 + 100_000 + 3 * 1_240 + 1_100_000, 1),
     # At the spine's port to the rack: whole over two links.
     ("SpineSwitch-0", 2 * 84_040 + 600_000 + 2 * 1_240 + 600_000, 1),
@@ -81,6 +80,7 @@ def trim_first_packet(device: str) -> Run:
     ("RackSwitch-1", 3 * 84_040 + 1_100_000 + 1_240 + 100_000, 2),
 ])
 def test_a_trimmed_packet_is_answered_by_a_nack_and_sent_again_at_once(device, arrival, code):
+    arrival += READY
     going = trim_first_packet(device)
     going.to(arrival)
     assert going.counter(1, "nack_pkts_sent") == 0
@@ -89,21 +89,22 @@ def test_a_trimmed_packet_is_answered_by_a_nack_and_sent_again_at_once(device, a
     assert going.under_way("NIC-1", "RackSwitch-1", "ptype", "code", "psn", "size_bytes", "role") == [
         (t.NACK, code, 0, 62, t.CONTROL)]
     going.set_limit(device, 300_000)
-    # The NACK takes 4 * 1,240 + 1,200,000 ps; the copy then goes at once and takes a whole trip.
+    # The NACK is not held and takes 4 * 1,240 + 1,200,000 ps; the copy then goes at once, as nothing is fetched again,
+    # and takes a whole trip.
     back = arrival + 4 * 1_240 + 1_200_000
     going.to(back + 1)
     assert going.under_way("NIC-0", "RackSwitch-0", "role", "psn", "size_bytes") == [(t.TRIMMABLE_RTX, 0, 4202)]
-    assert going.end().done_ps() == back + 2_742_400
+    assert going.end().done_ps() == back + 2_742_400 + HOLD
     assert [going.counter(0, name) for name in ("nack_pkts_rcvd", "num_rtx", "num_rto")] == [1, 1, 0]
     assert going.counter(1, "ack_pkts_sent") == 1 + 1       # no ACK for the trimmed packet; one for the copy's probe
     assert going.counter(1, "num_dup_events_on_nic") == 0
 
 
 def test_a_trim_nack_cuts_the_window_by_the_packet():
-    # Its sample (from 84,040 ps) is 3 * 1,240 + 4 * 1,240 + 2,400,000 = 2,408,680: the base RTT becomes 3,432,680 and
+    # Its sample (from the end of serialization) is 3 * 1,240 + 4 * 1,240 + 2,400,000 = 2,408,680: the base RTT becomes 3,432,680 and
     # the maximum 1.5 * 400 Gb/s of that, 257,451 B, which the window is lowered to; then one packet less.
     going = trim_first_packet("RackSwitch-0")
-    going.to(84_040 + 2_408_680 + 1)
+    going.to(READY + 84_040 + 2_408_680 + 1)
     assert going.group("base_rtt_ps") == 3_432_680
     assert going.group("max_window_bytes") == 257_451
     assert going.group("cwnd_bytes") == 257_451 - 4184
@@ -116,7 +117,7 @@ def test_trims_of_a_full_queue():
     # when pair 5 comes in, so the next data packet is still on the wire when pair 6 does: neither of that pair fits. In
     # the end every trim has drawn a NACK and a copy, and no timer has expired.
     going = two_to_one(6, 4 * 4184, nic=nic(TRIMMABLE), switch={"trimming": True})
-    going.to(650_000)
+    going.to(READY + 650_000)
     assert going.clock("trimmed") == going.port("RackSwitch-0", "NIC-2", "trims") == 4 and going.clock("dropped") == 0
     going.end()
     trims = going.clock("trimmed")
@@ -130,7 +131,7 @@ def test_trims_of_a_full_queue():
 def test_a_trimmed_packet_is_charged_46_bytes_to_its_own_queue(limit_bytes, dropped):
     going = trim_first_packet("RackSwitch-0")
     going.set_limit("RackSwitch-0", limit_bytes, "trimmed")
-    going.to(200_000)
+    going.to(READY + 200_000)
     assert (going.clock("trimmed"), going.clock("dropped")) == (1, dropped)
 
 
@@ -143,14 +144,14 @@ def test_a_trimmed_packet_is_charged_46_bytes_to_its_own_queue(limit_bytes, drop
 ])
 def test_a_trimmable_retransmission_may_use_one_and_a_half_limits(pds, first, again):
     going = Run(model(one_rack(2), [send(0, 1, 4096)], nic=nic(pds), switch=switch(4183, trimming=True)))
-    going.to(184_041)
+    going.to(READY + 184_041)
     assert going.clock(first) == 1 and going.clock("trimmed") + going.clock("dropped") == 1
-    # A NACK is back after 184,040 + 2 * 101,240 + ... = 84,040 + 100,000 + 3 * (1,240 + 100,000) = 487,760 ps.
-    second = 487_760 if first == "trimmed" else FRAME + 150 * US
+    # A NACK is back after READY + 84,040 + 100,000 + 3 * (1,240 + 100,000) = READY + 487,760 ps.
+    second = READY + (487_760 if first == "trimmed" else FRAME + 150 * US)
     going.to(second + 184_041)
     assert going.clock("trimmed") + going.clock("dropped") == (1 if again == "through" else 2)
     if again == "through":
-        assert going.end().done_ps() == second + 571_200
+        assert going.end().done_ps() == second + 571_200 + HOLD
     else:
         assert going.clock(again) == 2
 
@@ -199,7 +200,7 @@ def test_the_average_moves_at_admission_only():
     # 0.9 * 1213.36 + 836.8 = 1928.824 and 0.9 * 1928.824 + 1255.2 = 2991.1416 with the second pair. Then it stays.
     going = two_to_one(2, 41_840)
     for at, average in ((184_041, 1213.36), (268_081, 2991.1416), (1 * MS, 2991.1416)):
-        going.to(at)
+        going.to(READY + at)
         assert going.port("RackSwitch-0", "NIC-2", "ecn_average") == pytest.approx(average, rel=1e-12)
 
 
@@ -211,30 +212,32 @@ def test_retransmissions_and_control_packets_are_not_in_the_data_average():
 
 # ---- priorities ------------------------------------------------------------------------------------------------------
 def test_a_trimmed_packet_overtakes_the_data_that_waits():
-    # Room for four packets; the second packet of pair 4 (at 184,040 + 3 * 84,040 = 436,160 ps) is trimmed while a frame
-    # that started then is on the wire until 520,200. It goes next: at the receiver after 1,240 + 100,000 more; three
-    # data packets that came before it follow.
+    # Room for four packets; the second packet of pair 4 (at 184,040 + 3 * 84,040 = 436,160 ps after READY) is trimmed
+    # while a frame that started then is on the wire until 520,200. It goes next: at the receiver after 1,240 + 100,000
+    # more; three data packets that came before it follow.
     going = two_to_one(6, 4 * 4184, nic=nic(TRIMMABLE), switch={"trimming": True})
-    going.to(436_161)
+    going.to(READY + 436_161)
     assert going.clock("trimmed") == 1 and going.port("RackSwitch-0", "NIC-2", "queued") == 4
-    going.to(520_200 + 101_240)
+    going.to(READY + 520_200 + 101_240)
     assert going.counter(2, "nack_pkts_sent") == 0
-    going.to(520_200 + 101_241)
+    going.to(READY + 520_200 + 101_241)
     assert going.counter(2, "nack_pkts_sent") == 1
     assert going.counter(2, "write_pkts_rcvd") == 4 + 1     # four whole ones before it, of the eight that came in
 
 
 def test_control_packets_overtake_data():
-    # NIC-1 sends to NIC-0 for long; NIC-0's one packet to NIC-1 draws an ACK that waits for one frame at most: it is
-    # handed down at 368,080 ps, while the fifth frame (336,160 to 420,200) is on the wire.
+    # NIC-1 sends to NIC-0 for long; NIC-0's one packet to NIC-1 is there at READY + 368,080 = 453,925 ps and draws an ACK
+    # that is held until 520,296 and then waits for one frame at most: the sixth, READY + 420,200 = 506,045 to 590,085.
     going = Run(model(one_rack(2), [send(0, 1, 4096), send(1, 0, 30 * 4096)]))
-    going.to(368_081)
+    going.to(453_925 + HOLD)
+    assert going.port("NIC-1", "RackSwitch-0", "queued") == 0
+    assert going.to(453_925 + HOLD + 1).counter(1, "ack_pkts_sent") == 1
     assert going.port("NIC-1", "RackSwitch-0", "queued") == 1
-    going.to(420_201)
-    assert going.port("NIC-1", "RackSwitch-0", "free_ps") == 420_200 + 1_560
-    # At the switch it meets NIC-1's own data on its port to NIC-0: the frame that arrived before it ends 1,560 ps
-    # before the ACK is in, and has then just started to go on; the ACK waits for the rest of that frame.
-    ack_in = 420_200 + 1_560 + 100_000
-    fifth_out = 420_200 + 100_000 + FRAME
-    assert ack_in < fifth_out
-    assert going.end().done_ps(0) == fifth_out + 1_560 + 100_000
+    going.to(590_086)
+    assert going.port("NIC-1", "RackSwitch-0", "free_ps") == 590_085 + 1_560
+    # At the switch it meets NIC-1's own data on its port to NIC-0: the frame that arrived before it has just started to
+    # go on when the ACK is in, 1,560 ps later; the ACK waits for the rest of that frame.
+    ack_in = 590_085 + 1_560 + 100_000
+    sixth_out = 590_085 + 100_000 + FRAME
+    assert ack_in < sixth_out
+    assert going.end().done_ps(0) == sixth_out + 1_560 + 100_000

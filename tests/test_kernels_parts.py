@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_cases import MS, US, Run, model, one_rack, send, two_tiers
+from engine_cases import FRAME, MS, READY, US, Run, model, one_rack, send, two_tiers
 
 from distsim.kernels import entry, links, operations, pools, receive
 from distsim.state import tables as t
@@ -101,12 +101,12 @@ def test_strict_priority_control_then_trimmed_then_data():
 
 
 def test_occupancy_counts_the_packet_in_service_until_it_has_gone():
-    going = Run(model(one_rack(2), [send(0, 1, 3 * 4096)])).to(268_081)
-    # At 184,040 the first packet starts on the switch's port (until 268,080), at 268,080 the second comes in.
+    going = Run(model(one_rack(2), [send(0, 1, 3 * 4096)])).to(READY + 268_081)
+    # READY + 184,040: the first packet starts on the switch's port (until 268,080), then the second comes in.
     port = going.state.ports[int(going.rank.here.port_of[going.link("RackSwitch-0", "NIC-1")])]
     for at, data in ((268_080, 4184), (352_119, 4184), (352_120, 0)):
-        assert links.occupancy_bytes(going.rank.ref, port, t.TC_DATA, at) == data
-    assert links.occupancy_bytes(going.rank.ref, port, t.TC_CONTROL, 268_080) == 0
+        assert links.occupancy_bytes(going.rank.ref, port, t.TC_DATA, READY + at) == data
+    assert links.occupancy_bytes(going.rank.ref, port, t.TC_CONTROL, READY + 268_080) == 0
 
 
 @pytest.mark.parametrize("size, charged", [(4202, 4184), (106, 88), (78, 60), (64, 46), (62, 46), (46, 46)])
@@ -119,7 +119,7 @@ def open_receiver() -> tuple[Run, Any]:
     """A receiving PDC in use, its message of 2000 packets."""
     going = Run(model(one_rack(2), [send(0, 1, 2000 * 4096)]))
     going.rank.holder.ensure_room(t.P_WORD, 4096)
-    going.to(368_081)                                     # the first packet is in
+    going.to(READY + 2 * FRAME + 200_001)                 # the first packet is in
     assert going.receiver("expected") == 1
     return going, going.state.rx[0]
 
@@ -160,7 +160,7 @@ def test_every_field_of_a_packet_crosses_to_another_rank():
     made = model(two_tiers(), [send(0, 1, 4096)])
     owner = np.array([0, 1, 0, 1, 1], "i4")
     here, there = Run(made, owner, 0), Run(made, owner, 1)
-    here.to(184_041)                                      # the packet is on its way from the rack switch to the spine
+    here.to(READY + 184_041)                              # the packet is on its way from the rack switch to the spine
     link = here.link("RackSwitch-0", "SpineSwitch-0")
     row = next(k for k in range(len(here.state.ins)) if cell(here.state.ins, k, "head") >= 0)
     packet = cell(here.state.ins, row, "head")
@@ -172,12 +172,12 @@ def test_every_field_of_a_packet_crosses_to_another_rank():
     rows, counts = here.rank.exchange.departures()
     assert counts == [0, 1] and rows["next"].tolist() == [link]
     assert here.clock("handed_over") == 1
-    there.rank.exchange.accept(rows.copy(), 200_000)
+    there.rank.exchange.accept(rows.copy(), READY + 200_000)
     assert there.clock("taken_over") == 1 and there.clock("fault") == 0
     [found] = there.under_way("RackSwitch-0", "SpineSwitch-0", *values)
     assert dict(zip(values, found, strict=True)) == values
     [(arrival,)] = there.under_way("RackSwitch-0", "SpineSwitch-0", "time_ps")
-    assert arrival == 184_040 + 84_040 + 500_000
+    assert arrival == READY + 184_040 + 84_040 + 500_000
     assert int(to_array(there.state.nodes, t.NODE)["id"][there.node("SpineSwitch-0")]) == 4
     assert int(there.state.next_ps[there.node("SpineSwitch-0")]) == arrival
 
@@ -186,7 +186,7 @@ def test_a_packet_that_comes_too_early_stops_the_run():
     made = model(two_tiers(), [send(0, 1, 4096)])
     owner = np.array([0, 1, 0, 1, 1], "i4")
     here, there = Run(made, owner, 0), Run(made, owner, 1)
-    here.to(184_041)
+    here.to(READY + 184_041)
     rows, _ = here.rank.exchange.departures()
     there.rank.exchange.accept(rows.copy(), 1 * MS)
-    assert there.clock("fault") == 1 and there.clock("fault_at") == 768_080
+    assert there.clock("fault") == 1 and there.clock("fault_at") == READY + 768_080

@@ -63,13 +63,14 @@ def test_draws_are_uniform(entity, purpose):
 def picks(going: Run, device: str, hashes: list[int], dst: int) -> list[int]:
     """Which uplink a switch picks for each path hash."""
     node = going.state.nodes[going.node(device)]
+    par = going.state.swpar[cell(going.state.nodes, going.node(device), "param")]
     packet = going.state.packets[0]
     set_cell(going.state.packets, 0, "dst", dst)
     first = cell(going.state.nodes, going.node(device), "port_begin")
     found = []
     for path in hashes:
         set_cell(going.state.packets, 0, "path_hash", path)
-        found.append(int(switch.route(going.rank.ref, node, packet)) - first)
+        found.append(int(switch.route(going.rank.ref, node, par, packet)) - first)
     return found
 
 

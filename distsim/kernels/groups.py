@@ -175,6 +175,19 @@ def pop_turn(s, g):
     return row
 
 
+@small
+def drop_turn(s, g, before, row):
+    """Take a PDC out of its group's turns; `before`: the one ahead of it, -1: it is the first."""
+    pdc = s.tx[row]
+    if before < 0:
+        g.turn_head = pdc.turn_next
+    else:
+        s.tx[before].turn_next = pdc.turn_next
+    if g.turn_tail == row:
+        g.turn_tail = before
+    pdc.in_turn = 0
+
+
 @kernel
 def unlink_turn(s, g, row):
     """Take a PDC out of the middle of its group's turns."""

@@ -20,7 +20,7 @@ from ..state.tables import (
     TX_TC0,
 )
 from .egress import fill_data, give_header, hand_down
-from .groups import has_work, join_turn, pop_ready, pop_turn, ready_at_tail
+from .groups import drop_turn, has_work, join_turn, pop_ready, ready_at_tail
 from .ingress import enqueue_stat
 from .jit import kernel, small
 from .links import append, serialization_ps
@@ -123,62 +123,98 @@ def fetch_next(s, nic_row, par, g, pdc_row, psn, now_ps):
         log_event(s, nic_row, E_SEND_COMPLETE, pdc.dst, pdc.id, pdc.remote_id, pdc.tx_message, now_ps)
 
 
-@kernel
-def serve_group(s, nic_row, par, group_row, now_ps):
-    """The turn of a group: its PDC's oldest retransmission, else a prefetched payload, else its next segment.
-
-    Returns SENT, LEFT (nothing to send, or it does not fit in the window), POOL_FULL or PREFETCH_FULL.
-    """
-    g = s.groups[group_row]
-    nic = s.nics[nic_row]
-    while g.turn_head >= 0 and not has_work(s.tx[g.turn_head]):
-        pop_turn(s, g)
-    if g.turn_head < 0:
-        return LEFT
-    pdc = s.tx[g.turn_head]
+@small
+def kind_of(pdc):
+    """What a PDC with work sends next: it never skips to a later kind."""
     if pdc.rtx_head >= 0:
-        kind = RETRANSMIT
-        psn = pdc.rtx_head
-    elif pdc.commit_psn < pdc.arrived_psn:
-        kind = COMMIT
-        psn = pdc.commit_psn
-    else:
-        kind = FETCH
-        psn = pdc.next_psn
-    payload = payload_bytes(par, pdc, psn)
+        return RETRANSMIT
+    return COMMIT if pdc.commit_psn < pdc.arrived_psn else FETCH
+
+
+@small
+def psn_of(pdc, kind):
+    """The PSN of that kind."""
+    if kind == RETRANSMIT:
+        return pdc.rtx_head
+    return pdc.commit_psn if kind == COMMIT else pdc.next_psn
+
+
+@small
+def may_send(nic, par, g, pdc, kind):
+    """SENT if the PDC's next packet has room: in the window, and in the pool that it needs."""
+    payload = payload_bytes(par, pdc, psn_of(pdc, kind))
+    ahead = kind == FETCH and par.prefetch != 0
     if par.pass_through == 0:
         if kind == FETCH and g.fetched_bytes > g.cwnd_bytes:
             return LEFT
-        if (kind != FETCH or par.prefetch == 0) and g.inflight_bytes + payload + NOMINAL_HEADER_BYTES > g.cwnd_bytes:
+        if not ahead and g.inflight_bytes + payload + NOMINAL_HEADER_BYTES > g.cwnd_bytes:
             return LEFT
     wire_bytes = payload + DATA_HEADER_BYTES
-    if kind == FETCH and par.prefetch != 0:
-        if nic.prefetch_bytes + wire_bytes > par.prefetch_bytes:
-            return PREFETCH_FULL
-    elif nic.egress_bytes + wire_bytes > par.egress_bytes:
-        half = par.egress_bytes >> 1
-        nic.wake_bytes = min(half, par.egress_bytes - wire_bytes)
+    if ahead:
+        return SENT if nic.prefetch_bytes + wire_bytes <= par.prefetch_bytes else PREFETCH_FULL
+    if nic.egress_bytes + wire_bytes > par.egress_bytes:
+        nic.wake_bytes = min(par.egress_bytes >> 1, par.egress_bytes - wire_bytes)
         return POOL_FULL
-    row = pop_turn(s, g)
+    return SENT
+
+
+@kernel
+def send_of(s, nic_row, par, g, row, kind, now_ps):
+    """Send a PDC's next packet of a kind: fetch it, or commit it to the wire."""
+    pdc = s.tx[row]
+    psn = psn_of(pdc, kind)
     if kind == FETCH:
         fetch_next(s, nic_row, par, g, row, psn, now_ps)
+        return
+    nic = s.nics[nic_row]
+    payload = payload_bytes(par, pdc, psn)
+    if kind == RETRANSMIT:
+        pdc.rtx_head = s.slots[slot_row(pdc, psn)].rtx_next
+        if pdc.rtx_head < 0:
+            pdc.rtx_tail = -1
+        s.counters[nic_row].num_rtx += 1
+        s.ops[pdc.op].rtx_packets += 1
     else:
-        if kind == RETRANSMIT:
-            pdc.rtx_head = s.slots[slot_row(pdc, psn)].rtx_next
-            if pdc.rtx_head < 0:
-                pdc.rtx_tail = -1
-            s.counters[nic_row].num_rtx += 1
-            s.ops[pdc.op].rtx_packets += 1
+        pdc.commit_psn = psn + 1
+        nic.prefetch_bytes -= payload + DATA_HEADER_BYTES
+        sample_window(s.counters[nic_row], g)
+    g.inflight_bytes += payload + NOMINAL_HEADER_BYTES
+    reserve(s, nic_row, par, nic, payload + DATA_HEADER_BYTES)
+    queue_data(s, nic_row, par, pdc, psn, now_ps)
+
+
+@kernel
+def serve_group(s, nic_row, par, group_row, now_ps):
+    """The turn of a group: one packet of the first PDC, in their turns, that can send.
+
+    Returns SENT, LEFT (none has something that fits in the window), POOL_FULL or PREFETCH_FULL.
+    """
+    g = s.groups[group_row]
+    nic = s.nics[nic_row]
+    result = LEFT
+    before = -1
+    row = g.turn_head
+    while row >= 0:
+        pdc = s.tx[row]
+        after = pdc.turn_next
+        if not has_work(pdc):
+            drop_turn(s, g, before, row)
         else:
-            pdc.commit_psn = psn + 1
-            nic.prefetch_bytes -= wire_bytes
-            sample_window(s.counters[nic_row], g)
-        g.inflight_bytes += payload + NOMINAL_HEADER_BYTES
-        reserve(s, nic_row, par, nic, wire_bytes)
-        queue_data(s, nic_row, par, pdc, psn, now_ps)
-    if has_work(pdc):
-        join_turn(s, g, row)
-    return SENT
+            kind = kind_of(pdc)
+            outcome = may_send(nic, par, g, pdc, kind)
+            if outcome == SENT:
+                drop_turn(s, g, before, row)
+                send_of(s, nic_row, par, g, row, kind, now_ps)
+                if has_work(pdc):
+                    join_turn(s, g, row)
+                return SENT
+            if outcome == POOL_FULL:
+                return POOL_FULL
+            if outcome == PREFETCH_FULL:
+                result = PREFETCH_FULL
+            before = row
+        row = after
+    return result
 
 
 @small

@@ -156,10 +156,10 @@ def nodes_table(model: Model, here: Placement) -> np.ndarray:
 def shared_tables(model: Model, here: Placement, nodes: np.ndarray, ports: int) -> dict[str, np.ndarray]:
     """Tables of PFC and shared buffers; one row each where nothing on this rank can need them."""
     switches = here.nodes[model.fabric.nodes["kind"][here.nodes] == SWITCH] - model.fabric.hosts
-    pfc = zeros(ports * t.QUEUES if model.pauses else t.QUEUES, t.PFC)
+    shared = bool(nodes["shared"].any())
+    pfc = zeros(ports * t.QUEUES if model.pauses or shared else t.QUEUES, t.PFC)      # shared switches count marks there
     pfc["xoff_since_ps"] = pfc["occupied_since_ps"] = -1
     pfc["refresh_ps"] = t.INF_PS
-    shared = bool(nodes["shared"].any())
     shares = zeros(ports * t.QUEUES if shared else t.QUEUES, t.SHARE)
     shares["refresh_ps"] = t.INF_PS
     buffers = np.zeros(max(1, len(switches) * t.CLASSES), t.BUFFER)

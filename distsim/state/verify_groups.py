@@ -2,27 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from . import tables as t
 from .verify_rows import Snapshot, check_rings, fail, live_rows, walk
 
 NOMINAL_HEADER_BYTES = 88
+SPRAY_RECYCLED = 2
+QUEUED = (t.SLOT_QUEUED, t.SLOT_QUEUED_AR)
 
 
-def check_senders(shot: Snapshot, receivers: list[int]) -> list[int]:
-    """All of this file. Returns the live sending PDCs."""
+@dataclass
+class Sums:
+    """Nominal bytes of a group's packets."""
+
+    inflight_bytes: int = 0
+    fetched_bytes: int = 0
+
+
+@dataclass
+class UnderWay:
+    """PSNs of a sending PDC that the NIC has not put on the wire yet."""
+
+    fetching: list[int] = field(default_factory=list)     # in the fetch ring, on their way from the host
+    handed: list[int] = field(default_factory=list)       # in the fetch ring, waiting for the port
+    queued: dict[int, int] = field(default_factory=dict)  # in the port's queue, and which transmission it is
+
+
+def check_senders(shot: Snapshot, receivers: list[int]) -> tuple[list[int], list[int]]:
+    """All of this file. Returns the live groups and sending PDCs."""
     groups = live_rows(shot, t.P_GROUP, "groups", shot.groups.hash_next)
     senders = live_rows(shot, t.P_TX, "sending PDCs", shot.tx.all_next)
     check_hash(shot, groups)
     check_ready(shot, groups)
     check_turns(shot, groups, senders)
     check_all_lists(shot, senders)
-    inflight = dict.fromkeys(groups, 0)
+    sums = {row: Sums() for row in groups}
+    under_way = packets_under_way(shot)
     for row in senders:
-        check_sender(shot, row, inflight)
-    check_group_figures(shot, groups, senders, receivers, inflight)
+        if shot.tx.group[row] not in sums:
+            fail(f"a PDC is in group {shot.tx.group[row]}, which is free")
+        check_sender(shot, row, under_way.get(row, UnderWay()), sums[shot.tx.group[row]])
+    check_group_figures(shot, groups, senders, receivers, sums)
+    for row in groups:
+        check_cache(shot, row)
     check_rings(shot, t.P_SLOT, t.P_SLOT_RINGS, t.SLOT_RING, "PSN slots", shot.slots.rtx_next,
                 [(shot.tx.slot_begin[row], shot.tx.slot_room[row], f"sending PDC {row}") for row in senders])
-    return senders
+    return groups, senders
 
 
 # ---- groups ----------------------------------------------------------------------------------------------------------
@@ -80,14 +106,15 @@ def check_turns(shot: Snapshot, groups: list[int], senders: list[int]) -> None:
     for pdc in senders:
         if tx.in_turn[pdc] != (pdc in turns):
             fail(f"sending PDC {pdc}: in_turn is {tx.in_turn[pdc]}, but it has {int(pdc in turns)} turns")
-        if (tx.rtx_head[pdc] >= 0 or tx.next_psn[pdc] < tx.packets[pdc]) and pdc not in turns:
+        work = tx.rtx_head[pdc] >= 0 or tx.next_psn[pdc] < tx.packets[pdc] or tx.commit_psn[pdc] < tx.arrived_psn[pdc]
+        if work and pdc not in turns:
             fail(f"sending PDC {pdc} has something to send, but no turn")
 
 
 def check_group_figures(shot: Snapshot, groups: list[int], senders: list[int], receivers: list[int],
-                        inflight: dict[int, int]) -> None:
-    """Reference counts, bytes in flight, windows; a group with work that is not ready waits for an answer."""
-    g = shot.groups
+                        sums: dict[int, Sums]) -> None:
+    """Reference counts, bytes in flight and fetched, windows; a group with work that is not ready waits for an answer."""
+    g, par = shot.groups, shot.nicpar
     held = dict.fromkeys(groups, 0)
     of_receivers = [shot.rx.group[row] for row in receivers]
     for group in [*(shot.tx.group[row] for row in senders), *(group for group in of_receivers if group >= 0)]:
@@ -95,15 +122,37 @@ def check_group_figures(shot: Snapshot, groups: list[int], senders: list[int], r
             fail(f"a PDC is in group {group}, which is free")
         held[group] += 1
     for row in groups:
+        inflight, fetched = sums[row].inflight_bytes, sums[row].fetched_bytes
         if g.ref_count[row] != held[row]:
             fail(f"group {row}: ref_count is {g.ref_count[row]}, but {held[row]} PDCs hold it")
-        if g.inflight_bytes[row] != inflight[row]:
-            fail(f"group {row}: {g.inflight_bytes[row]} B in flight, its outstanding packets are {inflight[row]} B")
-        least = shot.nicpar.mtu_bytes[g.param[row]]
+        if g.inflight_bytes[row] != inflight:
+            fail(f"group {row}: {g.inflight_bytes[row]} B in flight, its outstanding packets are {inflight} B")
+        if g.fetched_bytes[row] != fetched:
+            fail(f"group {row}: {g.fetched_bytes[row]} B fetched, its unacknowledged packets are {fetched} B")
+        least = par.mtu_bytes[g.param[row]]
         if not least <= g.cwnd_bytes[row] <= max(least, g.max_window_bytes[row]):
             fail(f"group {row}: a window of {g.cwnd_bytes[row]} B is not between {least} and {g.max_window_bytes[row]}")
-        if g.turn_head[row] >= 0 and not g.in_ready[row] and not inflight[row]:
+        prefetched = fetched if par.prefetch[g.param[row]] else 0
+        if g.turn_head[row] >= 0 and not g.in_ready[row] and not inflight and not prefetched:
             fail(f"group {row} has something to send, nothing in flight and is not in the ready queue")
+
+
+def check_cache(shot: Snapshot, row: int) -> None:
+    """Recycled entropy values of a group: a ring filled from its first row on."""
+    g, what = shot.groups, f"group {row}"
+    par, begin = g.param[row], g.reps_begin[row]
+    head, count, stored, reuse = g.reps_head[row], g.reps_count[row], g.reps_stored[row], g.reps_reuse[row]
+    if begin < 0:
+        return
+    room, values = shot.nicpar.reps_room[par], shot.nicpar.entropy_values[par]
+    if shot.nicpar.spraying[par] != SPRAY_RECYCLED:
+        fail(f"{what} has a cache of entropy values, but does not recycle them")
+    good = 0 <= count <= stored <= room and 0 <= head < room and (stored == room or head + count == stored)
+    if not good or not 0 <= reuse <= max(stored - 1, 0) or begin + room > len(shot.rings):
+        fail(f"{what}: a cache of {room} entropy values with head {head}, count {count}, stored {stored}, reuse {reuse}")
+    for value in shot.rings.a[begin:begin + stored]:
+        if not 0 <= value < values:
+            fail(f"{what}: {value} is no entropy value below {values}")
 
 
 # ---- sending PDCs ----------------------------------------------------------------------------------------------------
@@ -127,8 +176,29 @@ def check_all_lists(shot: Snapshot, senders: list[int]) -> None:
         fail(f"sending PDC {min(listed ^ set(senders))} is open and in no list, or in a list and free")
 
 
-def check_sender(shot: Snapshot, row: int, inflight: dict[int, int]) -> None:
-    """PSNs, slots, waiting retransmissions and timers of one sending PDC; adds to its group's bytes in flight."""
+def packets_under_way(shot: Snapshot) -> dict[int, UnderWay]:
+    """What NICs hold of their sending PDCs, by PDC: fetch rings and the ports' queues of data."""
+    found: dict[int, UnderWay] = {}
+    packets, ops, nics = shot.packets, shot.ops, shot.nics
+    for nic, fetches in enumerate(shot.fetches):
+        for entry in fetches:
+            if not 0 <= entry.pdc < len(shot.tx) or shot.tx.nic[entry.pdc] != nic:
+                fail(f"NIC {nic}: an entry of its fetch ring is of sending PDC {entry.pdc}, which is not its own")
+            here = found.setdefault(entry.pdc, UnderWay())
+            (here.handed if entry.handed else here.fetching).append(entry.psn)
+        for i in shot.queue(nics.port[nic], t.Q_RTX):
+            pdc = ops.pdc[nics.op_begin[nic] + packets.cack[i] - nics.op_first[nic]]
+            if pdc < 0:
+                continue
+            queued = found.setdefault(pdc, UnderWay()).queued
+            if packets.psn[i] in queued:
+                fail(f"NIC {nic}: PSN {packets.psn[i]} of sending PDC {pdc} waits twice for the port")
+            queued[packets.psn[i]] = packets.flag_bits[i] >> t.TRIES_SHIFT
+    return found
+
+
+def check_sender(shot: Snapshot, row: int, here: UnderWay, sums: Sums) -> None:
+    """PSNs, slots, waiting retransmissions and timers of one sending PDC; adds to its group's sums."""
     tx, slots, nic = shot.tx, shot.slots, shot.tx.nic[row]
     what = f"sending PDC {row}"
     par = shot.parameters(nic)
@@ -137,25 +207,70 @@ def check_sender(shot: Snapshot, row: int, inflight: dict[int, int]) -> None:
         fail(f"{what}: unacked {first}, next_psn {last} and packets {packets} do not fit")
     if last - first > tx.slot_room[row]:
         fail(f"{what}: {last - first} outstanding PSNs in {tx.slot_room[row]} slots")
+    prefetch = shot.nicpar.prefetch[par]
+    fetching = check_fetched(shot, row, here, prefetch)
     mss = shot.nicpar.mss_bytes[par]
     waiting = []
     for psn in range(first, last):
         slot = tx.slot_begin[row] + (psn & (tx.slot_room[row] - 1))
         state = slots.state[slot]
-        if state == t.SLOT_FREE or (psn == first and state == t.SLOT_DONE):
+        if (state == t.SLOT_FREE) != (psn in fetching) or (psn == first and state == t.SLOT_DONE):
             fail(f"{what}: state {state} of PSN {psn}")
+        nominal = (tx.last_bytes[row] if psn == packets - 1 else mss) + NOMINAL_HEADER_BYTES
+        if state != t.SLOT_DONE:
+            sums.fetched_bytes += nominal
+        if state == t.SLOT_SENT or state in QUEUED or (state == t.SLOT_FREE and not prefetch):
+            sums.inflight_bytes += nominal
         if state == t.SLOT_WAITING:
             waiting.append(psn)
+        check_queued(shot, what, slot, psn, here)
         if state == t.SLOT_SENT:
-            payload = tx.last_bytes[row] if psn == packets - 1 else mss
-            inflight[tx.group[row]] = inflight.get(tx.group[row], 0) + payload + NOMINAL_HEADER_BYTES
-            deadline = slots.end_ps[slot] + timeout_ps(shot, par, slots.tries[slot])
-            if slots.tries[slot] < 1 or tx.rto_ps[row] > deadline:
-                fail(f"{what}: PSN {psn}, sent {slots.tries[slot]} times, expires at {deadline}, but rto_ps is "
-                     f"{tx.rto_ps[row]}")
+            check_timers(shot, row, par, slot, psn)
     if shot.nics.rto_ps[nic] > tx.rto_ps[row]:
         fail(f"{what}: rto_ps is {tx.rto_ps[row]}, that of NIC {nic} is {shot.nics.rto_ps[nic]}")
+    if shot.nics.fail_ps[nic] > tx.fail_ps[row]:
+        fail(f"{what}: fail_ps is {tx.fail_ps[row]}, that of NIC {nic} is {shot.nics.fail_ps[nic]}")
     check_retransmissions(shot, row, waiting)
+
+
+def check_fetched(shot: Snapshot, row: int, here: UnderWay, prefetch: int) -> range:
+    """PSNs in the fetch ring are the newest, in order. Returns those fetched and not yet committed or handed down."""
+    tx, last = shot.tx, shot.tx.next_psn[row]
+    arrived, committed = tx.arrived_psn[row], tx.commit_psn[row]
+    ring = here.handed + here.fetching
+    if ring != list(range(last - len(ring), last)):
+        fail(f"sending PDC {row}: PSNs {ring} are in the fetch ring, the next to fetch is {last}")
+    if not prefetch:
+        if arrived or committed:
+            fail(f"sending PDC {row}: arrived_psn {arrived} and commit_psn {committed} without a prefetch buffer")
+        return range(last - len(here.fetching), last)
+    if here.handed or not 0 <= committed <= arrived or arrived != last - len(here.fetching):
+        fail(f"sending PDC {row}: arrived_psn {arrived} and commit_psn {committed}, but PSNs {ring} are being fetched")
+    return range(committed, last)
+
+
+def check_queued(shot: Snapshot, what: str, slot: int, psn: int, here: UnderWay) -> None:
+    """A PSN is in state QUEUED exactly while its latest transmission waits for the port."""
+    state, tries = shot.slots.state[slot], shot.slots.tries[slot]
+    waits = psn in here.handed or psn in here.queued
+    if state in QUEUED and not waits:
+        fail(f"{what}: PSN {psn} is in state {state}, but waits in no queue")
+    if waits and state not in (*QUEUED, t.SLOT_DONE):
+        fail(f"{what}: PSN {psn} waits for the port in state {state}")
+    if (psn in here.handed and tries != 1) or here.queued.get(psn, tries) != tries:
+        fail(f"{what}: PSN {psn} was sent {tries} times, but waits as transmission {here.queued.get(psn, 1)}")
+
+
+def check_timers(shot: Snapshot, row: int, par: int, slot: int, psn: int) -> None:
+    """Retransmission timer and early failure of a packet that is out."""
+    tx, slots, what = shot.tx, shot.slots, f"sending PDC {row}"
+    deadline = slots.end_ps[slot] + timeout_ps(shot, par, slots.tries[slot])
+    if slots.tries[slot] < 1 or tx.rto_ps[row] > deadline:
+        fail(f"{what}: PSN {psn}, sent {slots.tries[slot]} times, expires at {deadline}, but rto_ps is {tx.rto_ps[row]}")
+    if shot.nicpar.fail_multiplier[par] and slots.rtx_next[slot] >= 0:
+        deadline = slots.end_ps[slot] + 1000 * slots.rtx_next[slot]
+        if tx.fail_ps[row] > deadline:
+            fail(f"{what}: the early failure of PSN {psn} is due at {deadline}, but fail_ps is {tx.fail_ps[row]}")
 
 
 def check_retransmissions(shot: Snapshot, row: int, waiting: list[int]) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from . import tables as t
-from .verify_rows import Snapshot, check_rings, fail
+from .verify_rows import Snapshot, check_rings, fail, walk
 
 SEND = 0
+LAST_TX_ID = 32767
 
 
 def check_messages(shot: Snapshot, senders: list[int], receivers: list[int]) -> None:
@@ -74,10 +75,11 @@ def check_receive_rows(shot: Snapshot, receivers: list[int]) -> None:
 def check_operations(shot: Snapshot, senders: list[int]) -> None:
     """States of operations, their PDCs, and the heaps of pending ones."""
     ops, tx = shot.ops, shot.tx
-    pending = check_heaps(shot)
+    pending, waiting = check_heaps(shot), check_waiting(shot)
     for row in range(len(ops)):
         state, pdc = ops.state[row], ops.pdc[row]
-        if (state == t.OP_ACTIVE) != (pdc >= 0) or (state == t.OP_ACTIVE and ops.kind[row] != SEND):
+        active = state == t.OP_ACTIVE
+        if active != (pdc >= 0 or row in waiting) or (active and ops.kind[row] != SEND):
             fail(f"operation {row}: kind {ops.kind[row]} and state {state} with PDC {pdc}")
         if pdc >= 0 and (pdc not in senders or tx.op[pdc] != row or tx.nic[pdc] != ops.nic[row]):
             fail(f"operation {row}: PDC {pdc} is not its own")
@@ -95,15 +97,55 @@ def check_operations(shot: Snapshot, senders: list[int]) -> None:
         if (tx.packets[row] - 1) * mss + tx.last_bytes[row] != length or not 0 <= tx.last_bytes[row] <= mss:
             fail(f"sending PDC {row}: {tx.packets[row]} packets, the last of {tx.last_bytes[row]} B, "
                  f"are not {length} B")
-        if tx.transmissions[row] != tx.next_psn[row] + ops.rtx_packets[op]:
-            fail(f"sending PDC {row}: {tx.transmissions[row]} transmissions are not {tx.next_psn[row]} first ones and "
+        first_ones = sent_first(shot, row)
+        if tx.transmissions[row] != first_ones + ops.rtx_packets[op]:
+            fail(f"sending PDC {row}: {tx.transmissions[row]} transmissions are not {first_ones} first ones and "
                  f"{ops.rtx_packets[op]} retransmissions")
+    check_ids(shot, senders)
     done = ops.state.count(t.OP_DONE)
     sends = sum(1 for kind, state in zip(ops.kind, ops.state, strict=True) if kind == SEND and state == t.OP_DONE)
     for name, counted in (("ops_done", done), ("sends_done", sends),
                           ("ops_started", done + ops.state.count(t.OP_ACTIVE))):
         if shot.clock[name] != counted:
             fail(f"{name} is {shot.clock[name]}, the operations count {counted}")
+
+
+def committed(shot: Snapshot, row: int) -> int:
+    """First transmissions of a sending PDC that are committed to the wire: at the fetch without a prefetch buffer."""
+    prefetch = shot.nicpar.prefetch[shot.parameters(shot.tx.nic[row])]
+    return int(shot.tx.commit_psn[row] if prefetch else shot.tx.next_psn[row])
+
+
+def sent_first(shot: Snapshot, row: int) -> int:
+    """First transmissions of a sending PDC that have been handed down."""
+    prefetch = shot.nicpar.prefetch[shot.parameters(shot.tx.nic[row])]
+    return committed(shot, row) - (0 if prefetch else shot.fetching[row])
+
+
+def check_ids(shot: Snapshot, senders: list[int]) -> None:
+    """PDC ids of open sending PDCs: of their range, and once a NIC."""
+    seen: set[tuple[int, int]] = set()
+    for row in senders:
+        key = (shot.tx.nic[row], shot.tx.id[row])
+        if not 1 <= key[1] <= LAST_TX_ID or key in seen:
+            fail(f"sending PDC {row}: id {key[1]} is out of range or of two PDCs of NIC {key[0]}")
+        seen.add(key)
+
+
+def check_waiting(shot: Snapshot) -> set[int]:
+    """Operations that wait for a PDC id, which they only do while all are taken. Returns their rows."""
+    nics, ops = shot.nics, shot.ops
+    waiting: set[int] = set()
+    for nic in range(len(nics)):
+        rows = walk(nics.wait_head[nic], ops.wait_next, f"operations of NIC {nic} that wait for a PDC id")
+        if rows and (nics.wait_tail[nic] != rows[-1] or nics.open_tx[nic] != LAST_TX_ID):
+            fail(f"NIC {nic}: operations {rows} wait for a PDC id, the last is {nics.wait_tail[nic]}, "
+                 f"{nics.open_tx[nic]} PDCs are open")
+        for row in rows:
+            if ops.nic[row] != nic or ops.state[row] != t.OP_ACTIVE or ops.pdc[row] >= 0 or row in waiting:
+                fail(f"NIC {nic}: operation {row} waits for a PDC id in state {ops.state[row]}")
+            waiting.add(row)
+    return waiting
 
 
 def check_acknowledged(shot: Snapshot, senders: list[int]) -> None:
@@ -159,19 +201,20 @@ def check_counters(shot: Snapshot) -> None:
     ops, tx, counters = shot.ops, shot.tx, shot.counters
     for nic in range(len(shot.nics)):
         mss = shot.nicpar.mss_bytes[shot.parameters(nic)]
-        expected = dict.fromkeys(("wqes_created", "wqes_completed", "num_rtx", "write_pkts_sent", "probe_sent"), 0)
+        names = ("wqes_created", "wqes_completed", "num_rtx", "write_pkts_sent", "probe_sent", "tx_samples")
+        expected = dict.fromkeys(names, 0)
         for row in range(shot.nics.op_begin[nic], shot.nics.op_begin[nic] + shot.nics.op_count[nic]):
             state, pdc = ops.state[row], ops.pdc[row]
-            if ops.kind[row] != SEND or state not in (t.OP_ACTIVE, t.OP_DONE):
-                continue
             done = state == t.OP_DONE
-            first_copies = max(1, -(-ops.length_bytes[row] // mss)) if done else tx.next_psn[pdc]
+            if ops.kind[row] != SEND or not (done or pdc >= 0):
+                continue
+            packets = max(1, -(-ops.length_bytes[row] // mss))
             expected["wqes_created"] += 1
             expected["wqes_completed"] += done
             expected["num_rtx"] += ops.rtx_packets[row]
-            expected["write_pkts_sent"] += first_copies + ops.rtx_packets[row]
+            expected["write_pkts_sent"] += (packets if done else sent_first(shot, pdc)) + ops.rtx_packets[row]
+            expected["tx_samples"] += packets if done else committed(shot, pdc)
             expected["probe_sent"] += done or tx.probed[pdc]
-        expected["tx_samples"] = expected["write_pkts_sent"] - expected["num_rtx"]
         for name, value in expected.items():
             if getattr(counters, name)[nic] != value:
                 fail(f"NIC {nic}: {name} is {getattr(counters, name)[nic]}, its operations count {value}")

@@ -1,14 +1,20 @@
-"""Invariants of packets, link FIFOs, ports, queues, wake-up times and conservation."""
+"""Invariants of packets, link FIFOs, ports, queues and conservation."""
 
 from __future__ import annotations
 
 from . import tables as t
 from .verify_rows import Snapshot, fail, live_rows, walk
+from .verify_wakes import check_wake_ups
 
 NIC = 0
-SIZES = {t.ACK_CC: 78, t.NACK: 62, t.PROBE: 62, t.PROBE_ACK: 78}      # on the wire, uet-model 1.2
+SIZES = {t.ACK_CC: 78, t.NACK: 62, t.PROBE: 62, t.PROBE_ACK: 78, t.PFC_FRAME: 64}      # on the wire
 TRIMMED_BYTES, DATA_HEADER_BYTES = 62, 106
-NEVER_PS = t.INF_PS
+SWITCH_KINDS = ((t.RUD_REQUEST, t.ACK_CC, t.NACK, t.PROBE, t.PROBE_ACK), (t.PFC_FRAME,))
+# What the queues of a NIC's port may hold: class and types.
+NIC_QUEUES = {
+    t.Q_RTX: (t.TC_DATA, (t.RUD_REQUEST,)), t.Q_CONTROL: (t.TC_CONTROL, (t.ACK_CC, t.NACK, t.PROBE, t.PROBE_ACK)),
+    t.Q_HELD: (t.TC_CONTROL, (t.ACK_CC,)), t.Q_PFC: (t.Q_PFC, (t.PFC_FRAME,)),
+}
 
 
 def charge(size_bytes: int) -> int:
@@ -16,8 +22,8 @@ def charge(size_bytes: int) -> int:
     return max(46, size_bytes - 18)
 
 
-def check_network(shot: Snapshot) -> None:
-    """All of this file."""
+def check_network(shot: Snapshot) -> list[list[int]]:
+    """All of this file and of `verify_wakes`. Returns the packets under way on each IN row."""
     live = live_rows(shot, t.P_PACKET, "packets", shot.packets.next)
     place: dict[int, str] = {}
     lengths = check_links(shot, place)
@@ -28,11 +34,11 @@ def check_network(shot: Snapshot) -> None:
     if len(place) != len(live):
         row = min(set(place) - set(live))
         fail(f"packet {row} is free and {place[row]}")
-    for row in live:
-        check_packet(shot, row, place[row])
+    check_packets(shot, live, place, lengths)
     check_conservation(shot, live)
     check_flow_through_links(shot, lengths)
     check_wake_ups(shot)
+    return lengths
 
 
 def claim(place: dict[int, str], row: int, where: str) -> None:
@@ -67,8 +73,30 @@ def check_links(shot: Snapshot, place: dict[int, str]) -> list[list[int]]:
     return found
 
 
-def check_packet(shot: Snapshot, row: int, where: str) -> None:
-    """Size, class and role fit the packet's type."""
+def check_packets(shot: Snapshot, live: list[int], place: dict[int, str], lengths: list[list[int]]) -> None:
+    """`check_packet` for all: on links with their sender's class, elsewhere `check_queue` has looked at the class."""
+    senders = control_classes(shot)
+    control: dict[int, tuple[int, ...]] = {}
+    for link, fifo in enumerate(lengths):
+        if link in senders:
+            control |= dict.fromkeys(fifo, (senders[link],))
+    for row in live:
+        check_packet(shot, row, place[row], control.get(row, (t.TC_TRIMMED, t.TC_CONTROL)))
+
+
+def control_classes(shot: Snapshot) -> dict[int, int]:
+    """Class of control packets in the FIFOs of links that begin on this rank, by IN row: as their sender sees it."""
+    ports, nodes = shot.ports, shot.nodes
+    found = {}
+    for port in range(len(ports)):
+        node = ports.node[port]
+        own = nodes.kind[node] != NIC
+        found[ports.in_row[port]] = shot.swpar.control_tc[nodes.param[node]] if own else t.TC_CONTROL
+    return found
+
+
+def check_packet(shot: Snapshot, row: int, where: str, control: tuple[int, ...]) -> None:
+    """Size, class and role fit the packet's type; `control`: classes that a control packet can be of there."""
     packets = shot.packets
     kind, role, size, tc = packets.ptype[row], packets.role[row], packets.size_bytes[row], packets.tc[row]
     if kind == t.NOTICE:
@@ -78,7 +106,8 @@ def check_packet(shot: Snapshot, row: int, where: str) -> None:
         good = size == TRIMMED_BYTES if trimmed else size >= DATA_HEADER_BYTES and role != t.CONTROL
         good = good and tc == (t.TC_TRIMMED if trimmed else t.TC_DATA)
     else:
-        good = kind in SIZES and size == SIZES[kind] and role == t.CONTROL and tc == t.TC_CONTROL
+        good = kind in SIZES and size == SIZES[kind] and role == t.CONTROL
+        good = good and (tc == t.Q_PFC if kind == t.PFC_FRAME else tc in control)
     if not good:
         fail(f"packet {row} ({where}): type {kind} with {size} B, role {role} and class {tc}")
 
@@ -87,40 +116,52 @@ def check_ports(shot: Snapshot, place: dict[int, str]) -> None:
     """Queues, the packet in service and the counts of every port."""
     ports, queues = shot.ports, shot.queues
     for port in range(len(ports)):
-        for tc in range(t.CLASSES):
-            check_queue(shot, place, port, tc)
+        for number in range(t.QUEUES):
+            check_queue(shot, place, port, number)
         first = ports.queue_begin[port]
-        total = sum(queues.packets[first:first + t.CLASSES])
+        total = sum(queues.packets[first:first + t.QUEUES])
+        if shot.nodes.kind[ports.node[port]] == NIC:
+            total -= queues.packets[first + t.Q_HELD]
         if ports.queued[port] != total:
-            fail(f"port {port}: queued is {ports.queued[port]}, its classes hold {total}")
-    for total_name, column in (("trimmed", ports.trims), ("dropped", ports.tx_drops)):
-        if shot.clock[total_name] != sum(column):
-            fail(f"{total_name} is {shot.clock[total_name]}, the ports count {sum(column)}")
+            fail(f"port {port}: queued is {ports.queued[port]}, its queues hold {total}")
+    clock, drops = shot.clock, shot.ins.rx_drops
+    if clock["trimmed"] != sum(ports.trims):
+        fail(f"trimmed is {clock['trimmed']}, the ports count {sum(ports.trims)}")
+    if clock["dropped"] != sum(ports.tx_drops) + sum(drops):
+        fail(f"dropped is {clock['dropped']}, the ports count {sum(ports.tx_drops)} and the links {sum(drops)}")
+    at_nics = [sum(drops[row] for row in range(len(drops)) if shot.link_of_in[row] >= 0
+                   and shot.ins.node[row] < len(shot.nodes) and shot.nodes.kind[shot.ins.node[row]] == NIC),
+               sum(shot.counters.rx_drops)]
+    if [clock["rx_dropped"]] * 2 != at_nics:
+        fail(f"rx_dropped is {clock['rx_dropped']}, the links of NICs count {at_nics[0]}, the NICs {at_nics[1]}")
 
 
-def check_queue(shot: Snapshot, place: dict[int, str], port: int, tc: int) -> None:
-    """One class of a port: its list, count, charges and limit."""
+def check_queue(shot: Snapshot, place: dict[int, str], port: int, number: int) -> None:
+    """One queue of a port: its list, count, charges, limit and what it holds."""
     packets, queues = shot.packets, shot.queues
-    row, what = shot.ports.queue_begin[port] + tc, f"port {port} class {tc}"
+    row, what = shot.ports.queue_begin[port] + number, f"port {port} class {number}"
     listed: list[int] = []
     while len(listed) < queues.packets[row]:
         listed.append(packets.next[listed[-1]] if listed else queues.head[row])
         if not 0 <= listed[-1] < len(packets):
             fail(f"{what}: the list ends before its {queues.packets[row]} packets")
-        claim(place, listed[-1], f"in class {tc} of port {port}")
+        claim(place, listed[-1], f"in class {number} of port {port}")
+    shot.listed[row] = listed
     if listed and queues.tail[row] != listed[-1]:
         fail(f"{what}: tail is {queues.tail[row]}, the last packet is {listed[-1]}")
+    node = shot.ports.node[port]
+    at_nic = shot.nodes.kind[node] == NIC
+    tc, kinds = NIC_QUEUES[number] if at_nic else (number, SWITCH_KINDS[number == t.Q_PFC])
     for i in listed:
-        if packets.tc[i] != tc:
-            fail(f"{what}: packet {i} is of class {packets.tc[i]}")
-    charges = sum(charge(packets.size_bytes[i]) for i in listed)
+        if packets.tc[i] != tc or packets.ptype[i] not in kinds:
+            fail(f"{what}: packet {i} of type {packets.ptype[i]} is of class {packets.tc[i]}")
+    charges = 0 if at_nic or number == t.Q_PFC else sum(charge(packets.size_bytes[i]) for i in listed)
     if queues.waiting_bytes[row] != charges:
         fail(f"{what}: waiting_bytes is {queues.waiting_bytes[row]}, its packets are charged {charges}")
-    node = shot.ports.node[port]
-    if shot.nodes.kind[node] != NIC and charges > limit(shot, shot.nodes.param[node], tc):
-        fail(f"{what}: {charges} B wait, more than the limit of {limit(shot, shot.nodes.param[node], tc)}")
-    if shot.nodes.kind[node] == NIC and listed and tc != t.TC_CONTROL:
-        fail(f"{what}: a NIC's port queues data")
+    if not at_nic and not shot.nodes.shared[node] and number < t.CLASSES:
+        most = limit(shot, shot.nodes.param[node], number)
+        if charges > most:
+            fail(f"{what}: {charges} B wait, more than the limit of {most}")
 
 
 def limit(shot: Snapshot, par: int, tc: int) -> int:
@@ -139,11 +180,22 @@ def check_conservation(shot: Snapshot, live: list[int]) -> None:
     if made != gone + alive:
         fail(f"{clock['created']} packets created and {clock['taken_over']} taken over are not {clock['delivered']} "
              f"delivered, {clock['dropped']} dropped, {clock['handed_over']} handed over and {alive} alive")
-    for total, what in (("created", "sent"), ("delivered", "rcvd")):
-        names = [f"write_pkts_{what}", f"ack_pkts_{what}", f"nack_pkts_{what}", f"probe_{what}"]
-        counted = sum(sum(getattr(counters, name)) for name in names)
-        if clock[total] != counted:
-            fail(f"{total} is {clock[total]}, but the NICs count {counted} data packets, ACKs, NACKs and probes {what}")
+    pfc = shot.pfc
+    sent = ["write_pkts_sent", "ack_pkts_sent", "nack_pkts_sent", "probe_sent"]
+    received = ["write_pkts_rcvd", "ack_pkts_rcvd", "nack_pkts_rcvd", "probe_rcvd"]
+    # An ACK is made when it is held and counted when it is released; a first transmission the other way round.
+    held = sum(len(shot.queue(port, t.Q_HELD)) for port in shot.nics.port)
+    handed = sum(entry.handed for fetches in shot.fetches for entry in fetches)
+    counted = sum(sum(getattr(counters, name)) for name in sent) + held - handed
+    frames = sum(pfc.xoff_tx) + sum(pfc.xon_tx)
+    if clock["created"] != counted + frames:
+        fail(f"created is {clock['created']}, but the NICs count {counted} data packets, ACKs, NACKs and probes sent, "
+             f"and the ports {frames} PFC frames")
+    counted = sum(sum(getattr(counters, name)) for name in received)
+    frames = sum(pfc.xoff_rx) + sum(pfc.xon_rx)
+    if clock["delivered"] != counted + frames:
+        fail(f"delivered is {clock['delivered']}, but the NICs count {counted} data packets, ACKs, NACKs and probes "
+             f"received, and the ports {frames} PFC frames")
 
 
 def check_flow_through_links(shot: Snapshot, lengths: list[list[int]]) -> None:
@@ -166,33 +218,3 @@ def check_flow_through_links(shot: Snapshot, lengths: list[list[int]]) -> None:
     arrived = sum(ins.rx_packets)
     if shot.clock["hops"] != arrived:
         fail(f"hops is {shot.clock['hops']}, the links count {arrived} arrivals")
-
-
-def check_wake_ups(shot: Snapshot) -> None:
-    """No node sleeps past what it has to do (arrivals: `check_links`), and the visiting order holds every node once."""
-    ports, nodes, nics = shot.ports, shot.nodes, shot.nics
-    for row in range(len(nodes)):
-        wakes = shot.next_ps[row]
-        for port in range(nodes.port_begin[row], nodes.port_begin[row] + nodes.port_count[row]):
-            if ports.node[port] != row:
-                fail(f"port {port} belongs to node row {ports.node[port]}, not {row}")
-            if nodes.kind[row] != NIC and ports.queued[port] and wakes > ports.free_ps[port]:
-                fail(f"node row {row} wakes at {wakes}, but port {port} can serve at {ports.free_ps[port]}")
-    for nic in range(len(nics)):
-        row, port = nics.node[nic], nics.port[nic]
-        wakes, now = shot.next_ps[row], nics.now_ps[nic]
-        if ports.queued[port] or nics.ready_head[nic] >= 0:
-            due = max(ports.free_ps[port], now)
-            if wakes > due:
-                fail(f"NIC {nic} wakes at {wakes}, but its port can send at {due}")
-        if wakes > nics.rto_ps[nic]:
-            fail(f"NIC {nic} wakes at {wakes}, but a timer expires at {nics.rto_ps[nic]}")
-        if nics.heap_size[nic] and wakes > shot.heap.time_ps[nics.heap_begin[nic]]:
-            fail(f"NIC {nic} wakes at {wakes}, but an operation is due at {shot.heap.time_ps[nics.heap_begin[nic]]}")
-        if wakes < now:
-            fail(f"NIC {nic} would wake at {wakes}, before its latest event at {now}")
-    for unit in range(len(shot.units)):
-        if shot.units.level[unit] == 1:
-            span = range(shot.units.first[unit], shot.units.first[unit] + shot.units.count[unit])
-            if sorted(shot.order[k] for k in span) != list(span):
-                fail(f"unit {unit}: the visiting order does not hold each of its nodes once")

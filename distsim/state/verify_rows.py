@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections import Counter
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -39,6 +40,16 @@ def numbers(table: Any) -> list[int]:
     return table.tolist() if isinstance(table, np.ndarray) else list(table)
 
 
+class Fetch(NamedTuple):
+    """A first transmission in a NIC's fetch ring."""
+
+    time_ps: int
+    pdc: int
+    psn: int
+    handed: bool          # it waits for the port
+    credited: bool        # its payload has left the host's transmit buffer
+
+
 class Snapshot:
     """All that `verify` reads. Of tables with a pool only the rows below the high-water mark."""
 
@@ -51,8 +62,11 @@ class Snapshot:
         self.rx = self._pooled("rx", t.P_RX)
         self.slots = self._pooled("slots", t.P_SLOT)
         self.words = self._pooled("words", t.P_WORD)
-        for name in ("ports", "queues", "ins", "nodes", "swpar", "nicpar", "nics", "rxmsg", "ops", "heap", "counters",
-                     "units"):
+        self.rings = self._pooled("rings", t.P_RING)
+        for name, pool in (("perf", t.P_PERF), ("events", t.P_EVENT), ("monitor", t.P_MONITOR), ("chosen", t.P_CHOSEN)):
+            self._check_log(name, pool)
+        for name in ("ports", "queues", "pfc", "shares", "buffers", "buffer_stats", "ins", "nodes", "swpar", "nicpar",
+                     "nics", "rxmsg", "ops", "heap", "counters", "buff", "units"):
             setattr(self, name, Columns(getattr(state, name)))
         clock = Columns(state.clock)
         self.clock = {name: getattr(clock, name)[0] for name in t.CLOCK.names or ()}
@@ -61,9 +75,17 @@ class Snapshot:
         self.order = numbers(state.order)
         self.node_of_host = numbers(state.node_of_host)
         self.link_of_in = numbers(state.link_of_in)
+        self.listed: dict[int, list[int]] = {}      # packets of each QUEUE row, by `verify_network`
+        self.fetches = [self._fetches(nic) for nic in range(len(self.nics))]
+        # by sending PDC: first transmissions on their way from the host
+        self.fetching = Counter(entry.pdc for fetches in self.fetches for entry in fetches if not entry.handed)
 
     ports: Columns
     queues: Columns
+    pfc: Columns
+    shares: Columns
+    buffers: Columns
+    buffer_stats: Columns
     ins: Columns
     nodes: Columns
     swpar: Columns
@@ -73,6 +95,7 @@ class Snapshot:
     ops: Columns
     heap: Columns
     counters: Columns
+    buff: Columns
     units: Columns
 
     def _pooled(self, name: str, pool: int) -> Columns:
@@ -84,9 +107,45 @@ class Snapshot:
             fail(f"pool of {name}: not 0 <= used {self.pools.used[pool]} <= high {high} <= room {room}")
         return Columns(table, high)
 
+    def _check_log(self, name: str, pool: int) -> None:
+        """A table that only grows, row by row."""
+        room, used, rows = self.pools.room[pool], self.pools.used[pool], len(getattr(self.state, name))
+        if not 0 <= used <= room or room != rows:
+            fail(f"table {name}: {used} rows used, room is {room} and it has {rows}")
+
+    def _fetches(self, nic: int) -> list[Fetch]:
+        """The entries of a NIC's fetch ring, oldest first."""
+        nics = self.nics
+        first, handed, credit, last = (getattr(nics, f"fetch_{name}")[nic] for name in ("head", "handed", "credit",
+                                                                                        "tail"))
+        if not first <= handed <= credit <= last <= first + nics.fetch_room[nic]:
+            fail(f"NIC {nic}: its fetch ring of {nics.fetch_room[nic]} has head {first}, handed {handed}, credit "
+                 f"{credit} and tail {last}")
+        rows = self.ring(nics.fetch_begin[nic], nics.fetch_room[nic], first, last, f"fetch ring of NIC {nic}")
+        return [Fetch(*entry, handed=at < handed, credited=at < credit)
+                for at, entry in zip(range(first, last), rows, strict=True)]
+
+    def ring(self, begin: int, room: int, head: int, tail: int, what: str) -> list[tuple[int, int, int]]:
+        """(time, a, b) of the entries of a ring of RING rows."""
+        if room & (room - 1) or not 0 <= tail - head <= room:
+            fail(f"{what}: {tail - head} entries in {room} rows")
+        if room and not 0 <= begin <= len(self.rings) - room:
+            fail(f"{what}: rows {begin} to {begin + room - 1} are not below the high-water mark {len(self.rings)}")
+        rows = [begin + (at & (room - 1)) for at in range(head, tail)]
+        return [(self.rings.time_ps[row], self.rings.a[row], self.rings.b[row]) for row in rows]
+
     def parameters(self, nic: int) -> int:
         """NICPAR row of a NIC row."""
         return int(self.nodes.param[self.nics.node[nic]])
+
+    def queue(self, port: int, number: int) -> list[int]:
+        """Packets of a port's queue, first to leave first."""
+        return self.listed[self.ports.queue_begin[port] + number]
+
+    @property
+    def pauses(self) -> bool:
+        """Whether the tables of PFC have rows for every port."""
+        return len(self.pfc) == len(self.queues)
 
 
 def walk(first: int, following: list[int], what: str) -> list[int]:
