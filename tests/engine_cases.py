@@ -19,7 +19,7 @@ from distsim.fabric.routing import build_routes
 from distsim.fabric.types import Fabric
 from distsim.kernels import status
 from distsim.kernels.mode import COMPILED
-from distsim.parameters import nic_row, switch_row
+from distsim.parameters import buffer_rows, nic_row, switch_row
 from distsim.state import tables as t
 from distsim.state.allocate import cell, set_cell
 from distsim.state.model import Model, number_messages
@@ -74,19 +74,27 @@ def three_tiers(k: int = 2, *, rate_bps: int = 400 * GBPS) -> Fabric:
 
 # ---- attributes ------------------------------------------------------------------------------------------------------
 def nic(pds: dict[str, Any] | None = None, cc: dict[str, Any] | None = None, spraying: dict[str, Any] | None = None,
-        mss: int = 4096) -> Nic:
-    """A NIC with defaults but for these attributes."""
-    return Nic.model_validate({"TransportProcessingLayers": {
-        "ScalaUETPdsManager": pds or {}, "ScalaUETCongestionControl": cc or {},
-        "PacketSpraying": {"DefaultPacketSpraying": spraying or {}}, "SemanticLayer": {"RdmaDataMSS": mss}}})
+        mss: int = 4096, *, ingress: dict[str, Any] | None = None, egress: dict[str, Any] | None = None,
+        nic_lanes: int = 16, host_lanes: int = 16) -> Nic:
+    """A NIC with defaults but for these attributes. nic_lanes, host_lanes : PCIe lanes at either end."""
+    near, far = {"PhysicalLayer": {"LaneCount": nic_lanes}}, {"PhysicalLayer": {"LaneCount": host_lanes}}
+    return Nic.model_validate({
+        "TransportProcessingLayers": {
+            "ScalaUETPdsManager": pds or {}, "ScalaUETCongestionControl": cc or {},
+            "PacketSpraying": {"DefaultPacketSpraying": spraying or {}}, "SemanticLayer": {"RdmaDataMSS": mss}},
+        "NetworkInterface": {"IngressBufferManager": ingress or {}, "EgressBufferManager": egress or {}},
+        "HostInterface": {
+            "NICSide": {"PCIeGen3.0": {"NicDeviceLayer": {"NicPCIeInterface": near}}},
+            "HostSide": {"PCIeGen3.0": {"ScalaHostPCIeDeviceLayer": {"HostPCIeInterface": far}}}}})
 
 
-def switch(limit_bytes: int = 1_500_000, *, trimming: bool = False, ecn: dict[str, Any] | None = None) -> Switch:
-    """A switch under the UET policy, without PFC, whose queues hold `limit_bytes`."""
+def switch(limit_bytes: int = 1_500_000, *, trimming: bool = False, ecn: dict[str, Any] | None = None,
+           **buffer: Any) -> Switch:
+    """A switch under the UET policy, without PFC, whose queues hold `limit_bytes`; buffer : of its shared buffer."""
     return Switch.model_validate({
         "PacketTrimmer": {"TrimmingEnabled": trimming}, "EcnHandler": ecn or {},
         "SharedBufferManager": {"UETPolicyEnabled": True, "EnablePFC": [0] * 8, "PlaneBDP": f"{limit_bytes}B",
-                                "QueueDropThreshold": 1}})
+                                "QueueDropThreshold": 1, **buffer}})
 
 
 uet_switch = switch           # where a parameter has the name
@@ -106,14 +114,20 @@ def workload(ops: list[tuple], edges: list[tuple] | None = None) -> Workload:
 
 
 def model(fabric: Fabric, ops: list[tuple], edges: list[tuple] | None = None, *, nic: Nic | None = None,
-          switch: Switch | None = None, **more: Any) -> Model:
-    """A model with one kind of NIC and switches under the UET policy, an SWPAR row each so that a test can change one."""
+          switch: Switch | None = None, shared: bool = False, **more: Any) -> Model:
+    """A model with one kind of NIC, and an SWPAR row for every switch (UET policy) so that a test can change one.
+
+    shared : the switches count their shared buffers, as they must where anything can pause.
+    """
     routes = build_routes(fabric)
     kind = switch or uet_switch()
     switches = len(fabric.nodes) - fabric.hosts
     rate = int(fabric.links["rate_bps"][routes.up_link[0]])
     nicpar = nic_row(nic or Nic(), rate)
     swpar = np.concatenate([switch_row(kind)] * switches)
+    if shared:
+        ports = np.bincount(fabric.links["src"], minlength=len(fabric.nodes))[fabric.hosts:]
+        more |= {"shared": np.ones(switches, bool), "buffers": np.stack([buffer_rows(kind, int(n)) for n in ports])}
     return Model(fabric, routes, number_messages(workload(ops, edges)), nicpar, np.zeros(fabric.hosts, "i4"), swpar,
                  np.arange(switches, dtype="i4"), **more)
 
@@ -155,6 +169,14 @@ class Run:
 
     def nic_row(self, host: int) -> int:
         return cell(self.state.nodes, self.node(f"NIC-{host}"), "nic")
+
+    def nic(self, host: int, name: str) -> int:
+        """A field of a NIC's NICROW."""
+        return cell(self.state.nics, self.nic_row(host), name)
+
+    def pfc(self, src: str, dst: str, tc: int, name: str) -> int:
+        """A field of the PFC row of a class of the port from one device to another."""
+        return cell(self.state.pfc, self.port(src, dst, "queue_begin") + tc, name)
 
     def counter(self, host: int, name: str) -> int:
         """A counter of a NIC."""

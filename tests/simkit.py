@@ -18,13 +18,14 @@ from distsim.config.nic import Nic
 from distsim.config.switch import Switch
 from distsim.fabric.routing import build_routes
 from distsim.fabric.types import LINKS, NIC, NODES, SWITCH, Fabric
-from distsim.kernels import entry, nic, status, switch
+from distsim.kernels import entry, nic, shared, status, switch
 from distsim.kernels.handle import Holder
 from distsim.kernels.mode import COMPILED
 from distsim.kernels.native import load_kernels
 from distsim.parallel.comm import Serial
 from distsim.parallel.exchange import Exchange
-from distsim.parameters import nic_row, switch_row
+from distsim.config.parameters import SimulationParameters
+from distsim.parameters import buffer_rows, needs_shared, nic_row, switch_row
 from distsim.records.nd_stats import port_counters
 from distsim.state import tables as t
 from distsim.state.allocate import POOL_TABLE, cell, set_cell, to_array
@@ -142,6 +143,95 @@ def random_model(seed: int, flows: int = 14) -> Model:
     return make_model(rng, fabric, make_workload(rng, fabric.hosts, rng.choice([3, flows, flows])))
 
 
+# ---- models with every feature --------------------------------------------------------------------------------------
+RECORDED = SimulationParameters(EnableNetworkBufferStatsReporting=True, EnablePCIeStatsLogging=True)
+HASHES = ("crc32WithSalt", "crc32WithSalt", "crc32", "hash", "hashWithSalt", "dpr", "dprWithFallback")
+SPRAYING = ("Default Packet Spraying", "None", "Recycled Entropy Packet Spraying", "Recycled Entropy Packet Spraying")
+
+
+def feature_nic(rng: random.Random) -> Nic:
+    """A NIC with slow PCIe, small pools, PFC, prefetch, any spraying, any scheduling."""
+    base = random_nic(rng).model_dump(mode="json", by_alias=True)
+    transport = base["TransportProcessingLayers"]
+    mss = transport["SemanticLayer"]["RdmaDataMSS"]
+    transport["ScalaUETPdsManager"] |= {
+        "PacketSprayingType": rng.choice(SPRAYING), "PrefetchBufferEnable": rng.random() < 0.3,
+        "PrefetchBufferSize": rng.choice([4202, 20_000, 262_144]), "FailureDetectionRTTMultiplier": rng.choice([0, 1, 3])}
+    transport["PacketSpraying"]["RecycledEntropyPacketSpraying"] = {
+        "REPSBufferSizeMaskBits": rng.choice([0, 1, 3]), "EntropyValueSetSize": rng.choice([2, 64, 65536]),
+        "FreezingTimeout": rng.choice(["1us", "20us", "100us"])}
+    transport["ScalaUETCongestionControl"] |= {
+        "RestoreCWindEnable": rng.random() < 0.5, "ReceiverCongestionLowThreshold": rng.choice([1.0, 25.0]),
+        "ReceiverCongestionHighThreshold": rng.choice([25.0, 75.0])}
+    ingress, egress = rng.choice([24_000, 100_000, 4_000_000]), rng.choice([10_000, 30_000, 256_000])
+    pfc = rng.choice([[0, 0], [1, 0], [1, 1]])
+    base["EnableEventLogging"] = base["EnableBufferStats"] = True
+    transport["ScalaUETMonitor"]["EnableUETMonitor"] = True
+    network = base["NetworkInterface"]
+    network["IngressBufferManager"] |= {
+        "TotalBufferSize": f"{ingress}B", "PFCEnableVector": [*pfc, 0, 0, 0, 0, 0, 0],
+        "PfcStaticXoffThreshold": [rng.choice([0.3, 0.6, 0.8]), 0.8, 0, 0, 0, 0, 0, 0],
+        "PfcXonResumeThreshold": [rng.choice([0.1, 0.4]), 0.4, 0, 0, 0, 0, 0, 0],
+        "QuantaValue": [rng.choice([100, 2000, 65535]), 300, 0, 0, 0, 0, 0, 0]}
+    network["EgressBufferManager"] |= {
+        "TotalBufferSize": f"{max(egress, 2 * mss)}B", "WRRQueueWeights": [rng.choice([1, 2]), 3, 0, 0, 0, 0, 0, 0],
+        "QueueSchedulingType": rng.choice(["StrictPriority", "RoundRobin", "WeightedRoundRobin"])}
+    for side, layer, interface in (("NICSide", "NicDeviceLayer", "NicPCIeInterface"),
+                                   ("HostSide", "ScalaHostPCIeDeviceLayer", "HostPCIeInterface")):
+        pcie = base["HostInterface"][side]["PCIeGen3.0"][layer][interface]
+        pcie["PhysicalLayer"]["LaneCount"] = rng.choice([16, 13, 8, 2])
+        pcie["TransactionLayer"] |= {"TXHeaderBufferSize": rng.choice(["272B", "1KB", "16KB"]),
+                                     "TXDataBufferSize": rng.choice(["4096B", "16KB", "256KB"]),
+                                     "RXDataBufferSize": rng.choice(["512B", "256KB"])}
+    return Nic.model_validate(base)
+
+
+def feature_switch(rng: random.Random, policy: bool, trimming: bool) -> Switch:
+    """A switch whose pools are small enough to bind, with or without PFC, any hash, sometimes flowlets."""
+    lossless = [0, 0] if policy else rng.choice([[0, 0], [1, 0], [1, 1]])
+    method = rng.choice(HASHES)
+    flowlet = not method.startswith("dpr") and rng.random() < 0.25
+    return Switch.model_validate({
+        "EcmpHashMethod": method, "LoadBalancingMethod": "flowlet" if flowlet else "none",
+        "LoadBalancingFlowlet": {"Gap": rng.choice(["0s", "200ns", "100us"]), "PFCAware": rng.random() < 0.7},
+        "PacketTrimmer": {"TrimmingEnabled": policy and trimming},
+        "SharedBufferManager": {
+            "UETPolicyEnabled": policy, "EnablePFC": [*lossless, 0, 0, 0, 0, 0, 0],
+            "TotalSharedBufferSize": rng.choice(["400KB", "2MB", "256MB"]), "HeadRoomPerPortLimit": "20KB",
+            "StaticPoolXoffThreshold": rng.choice(["9KB", "30KB"]), "StaticPoolXonThreshold": rng.choice(["0B", "5KB"]),
+            "LossyAlpha": rng.choice([0.0, 0.1, 1.0]), "QueueDropThresholdEnable": rng.random() < 0.5,
+            "PlaneBDP": rng.choice(["9KB", "20KB"]), "QueueDropThreshold": rng.choice([1, 2])},
+        "EcnHandler": {"MinThreshold": rng.choice([0.0, 0.01, 0.2]), "MaxThreshold": 0.8, "MaxMarkProbability": 0.5}})
+
+
+def random_feature_model(seed: int, flows: int = 16) -> Model:
+    """A small random simulation with all that issue 3 of the model adds; the same for the same seed."""
+    rng = random.Random(seed + 7_000_000)
+    fabric = make_fabric(rng, rng.choice([1, 2, 3]), rng.choice([2, 3]), rng.choice([1, 2, 3]),
+                         delays=[1_000, 100_000, 100_000, 1_000_000])
+    plain = make_model(rng, fabric, make_workload(rng, fabric.hosts, flows))
+    kinds, rates = [feature_nic(rng), feature_nic(rng)], fabric.links["rate_bps"][plain.routes.up_link]
+    nics = [nic_row(kind, int(rate), RECORDED) for kind in kinds for rate in rates]
+    policy = rng.random() < 0.4
+    recorded = rng.random() < 0.2
+    trimming = rng.random() < 0.7
+    switches = [feature_switch(rng, policy, trimming) for _ in range(2)]
+    count = len(fabric.nodes) - fabric.hosts
+    chosen = np.array([rng.randrange(2) for _ in range(count)], "i4")
+    ports = np.bincount(fabric.links["src"], minlength=len(fabric.nodes))[fabric.hosts:]
+    rows = [buffer_rows(switches[k], int(n)) for k, n in zip(chosen, ports, strict=True)]
+    needed = [needs_shared(switches[k], int(n), recorded) or switches[k].LoadBalancingMethod == "flowlet"
+              for k, n in zip(chosen, ports, strict=True)]
+    watch = np.zeros(1, t.WATCH)
+    watch["everything"] = 1
+    hosts = fabric.hosts
+    return Model(fabric, plain.routes, plain.messages, np.concatenate(nics),
+                 np.array([rng.randrange(2) * hosts + h for h in range(hosts)], "i4"),
+                 np.concatenate([switch_row(kind, recorded) for kind in switches]), chosen, seed=plain.seed,
+                 start_ps=plain.start_ps, trigger_delay_ps=plain.trigger_delay_ps,
+                 shared=np.array(needed, bool) | (rng.random() < 0.5), buffers=np.array(rows), watch=watch)
+
+
 # ---- what must be equal ------------------------------------------------------------------------------------------
 @dataclass
 class Outcome:
@@ -152,11 +242,12 @@ class Outcome:
     nics: dict[int, Any] = field(default_factory=dict)
     ports: dict[int, Any] = field(default_factory=dict)
     ops: dict[int, Any] = field(default_factory=dict)
+    tables: dict[Any, Any] = field(default_factory=dict)
     totals: dict[str, int] = field(default_factory=dict)
 
     def differs(self, other: Outcome) -> str:
         """The first difference, or an empty string."""
-        for name in ("totals", "perf", "ops", "nics", "ports", "ticks"):
+        for name in ("totals", "perf", "ops", "nics", "ports", "tables", "ticks"):
             a, b = getattr(self, name), getattr(other, name)
             if a != b:
                 keys = a if isinstance(a, dict) else range(max(len(a), len(b)))
@@ -196,8 +287,14 @@ class Rank:
         kinds = self.model.fabric.nodes["kind"][self.here.nodes]
         return self.here.nodes[kinds == NIC]
 
+    def settle(self, time_ps: int) -> None:
+        """What has happened by itself at the NICs before an instant."""
+        while KERNELS.settle_nics(self.ref, time_ps, 1 << 40) == status.NEED:
+            self.grow()
+
     def snapshot(self, time_ps: int) -> tuple[dict, dict]:
         """Counters by NIC and port figures by link at a tick; starts a new interval."""
+        self.settle(time_ps)
         counters = to_array(self.holder.state.counters, t.COUNTERS).copy()
         ports = to_array(self.holder.state.ports, t.PORT)
         ins = to_array(self.holder.state.ins, t.IN)
@@ -228,6 +325,23 @@ class Rank:
             out.nics[int(i)] = row.item()
         for row in to_array(state.ports, t.PORT):
             out.ports[int(row["link"])] = tuple(row[name].item() for name in PORT_FIGURES)
+        self.add_tables(out)
+
+    def add_tables(self, out: Outcome) -> None:
+        """What only records read, by entity; rows of logs by node, in the order in which they were written."""
+        state = self.holder.state
+        for name, dtype, pool in (("events", t.EVENT, t.P_EVENT), ("monitor", t.MONITOR, t.P_MONITOR)):
+            for row in to_array(getattr(state, name), dtype)[:cell(state.pools, pool, "used")]:
+                out.tables.setdefault((name, int(row["node"])), []).append(row.item())
+        for name, dtype, width in (("buff", t.BUFF, t.NIC_BUFFERS), ("pcie", t.PCIE, t.PCIE_ENDS)):
+            rows = to_array(getattr(state, name), dtype)
+            for k, node in enumerate(self.nic_ids()):
+                if (k + 1) * width <= len(rows):
+                    out.tables[name, int(node)] = rows[k * width:(k + 1) * width].tolist()
+        pfc = to_array(state.pfc, t.PFC)
+        if len(pfc) == len(self.here.ports) * t.QUEUES and self.model.pauses:
+            for k, link in enumerate(self.here.ports):
+                out.tables["pfc", int(link)] = pfc[k * t.QUEUES:(k + 1) * t.QUEUES].tolist()
 
 
 def finish(ranks: list[Rank], ticks: list[Any]) -> Outcome:
@@ -314,6 +428,9 @@ def run_oracle(model: Model, *, seed: int = 0, tick_ps: int = 20_000_000, stop_p
     rng = random.Random(seed)
     rank = Rank(model, np.zeros(len(model.fabric.nodes), "i4"), 0)
     nodes = len(rank.here.nodes)
+    for k in range(nodes):
+        if cell(rank.holder.state.nodes, k, "shared"):
+            set_cell(rank.holder.state.nodes, k, "eager", 1)
     kinds = [cell(rank.holder.state.nodes, k, "kind") for k in range(nodes)]
     queue: list[tuple[int, float, int]] = []
     queued = [FOREVER] * nodes
@@ -365,6 +482,12 @@ def nic_instant(rank: Rank, k: int, now_ps: int) -> None:
 
 def switch_instant(rank: Rank, k: int, now_ps: int) -> None:
     """Ends and starts of ports, then arrivals by in-link, until nothing is due."""
+    if cell(rank.holder.state.nodes, k, "shared"):
+        set_cell(rank.holder.state.clock, 0, "need", -1)
+        while not shared.run_shared(rank.ref, k, now_ps + 1):
+            rank.grow()
+            set_cell(rank.holder.state.clock, 0, "need", -1)
+        return
     while True:
         due = int(switch.port_end_of(rank.ref, k))
         arrival, link = switch.arrival_of(rank.ref, k)
@@ -377,4 +500,4 @@ def switch_instant(rank: Rank, k: int, now_ps: int) -> None:
             switch.take_one(rank.ref, k, link, now_ps)
 
 
-__all__ = ["JOIN", "entry", "make_fabric", "make_model", "make_workload", "random_model", "run_oracle", "run_windows"]
+__all__ = ["JOIN", "entry", "make_fabric", "make_model", "make_workload", "random_feature_model", "random_model", "run_oracle", "run_windows"]

@@ -1,8 +1,8 @@
 """ACK requests, probes, selective ACKs, duplicates and round-trip samples, with every figure worked out by hand.
 
-Over two tiers a full packet starts READY = 85,845 ps after its post, is there 1,536,160 ps after its start, and its ACK,
-held for HOLD = 66,371 ps, back 2,742,400 + 66,371 ps after the start: 2,894,616 ps after the post. A copy is not fetched
-again; a new packet that an ACK or timeout lets go is, in 1,555 + 69,290 ps.
+Over two tiers a full packet starts READY = 85,845 ps after its post, is there 1,536,160 ps after its start, and its
+ACK, held for HOLD = 66,371 ps, back 2,742,400 + 66,371 ps after the start: 2,894,616 ps after the post. A copy is not
+fetched again; a new packet that an ACK or timeout lets go is, in 1,555 + 69,290 ps.
 """
 
 from __future__ import annotations
@@ -206,8 +206,8 @@ B_STARTS = TIMED_OUT + READ + FETCH          # 2,240,730
 def one_waits(**more: object) -> Run:
     """A window of one packet, two messages A and B in turns, timers of 2 us.
 
-    A's packet goes at READY and times out at 2,169,885 ps. It is B's turn: B's packet, which has to be fetched (it starts
-    at 2,240,730), fills the window, and A's waits.
+    A's packet goes at READY and times out at 2,169,885 ps. It is B's turn: B's packet, which has to be fetched (it
+    starts at 2,240,730), fills the window, and A's waits.
     """
     attributes = {"OverrideUetSpecMaxCWind": True, "MaxCongestionWindow": 1}
     pds = {"InitialRetransmitTimeout": "2us", "TrimmingEnabled": True}

@@ -170,8 +170,8 @@ def test_goodput_stays_below_the_link(size, messages):
 
 
 def test_goodput_comes_close_to_the_link():
-    # 8 MiB: 2048 packets leave in 172,113,920 + 1,240 ps after the first fetch; then 84,040 + 400,000 + 3,120 ps and the
-    # hold: 67,108,864 bits in 172,754,536 ps.
+    # 8 MiB: 2048 packets leave in 172,113,920 + 1,240 ps after the first fetch; then 84,040 + 400,000 + 3,120 ps and
+    # the hold: 67,108,864 bits in 172,754,536 ps.
     going = run(one_rack(), [send(0, 1, 8 << 20)]).end()
     assert going.done_ps() == READY + 172_115_160 + 487_160 + HOLD == 172_754_536
     assert round((8 << 20) * 8 / going.done_ps() * 1000, 1) == 388.5
@@ -261,8 +261,8 @@ def test_spraying_takes_its_ports_in_turn():
 
 def test_other_segment_sizes_follow_the_same_rule():
     # RdmaDataMSS 1000: 5 packets of 1000 B and one of 1 B. A fetch is 2 transfers, 1068 B (16,941.6 ps), a frame 22,120
-    # ps: the 5 leave back to back, the last (2,140 ps) behind them. Each is in 100,000 ps, a frame and 100,000 ps later.
-    # The ACK of the fifth is held for 1088 B (17,258.9 ps); the sixth's, held for 89 B only, waits behind it.
+    # ps: the 5 leave back to back, the last (2,140 ps) behind them. Each is in 100,000 ps, a frame and 100,000 ps
+    # later. The ACK of the fifth is held for 1088 B (17,258.9 ps); the sixth's, held for 89 B only, waits behind it.
     going = run(one_rack(), [send(0, 1, 5001)], nic=nic(mss=1000)).end()
     assert (lanes_ps(1068), lanes_ps(1088)) == (16_942, 17_259)
     fifth_in = 15_000 + 1_555 + 16_942 + 5 * 22_120 + 100 * NS + 22_120 + 100 * NS

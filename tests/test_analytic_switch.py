@@ -101,8 +101,8 @@ def test_a_trimmed_packet_is_answered_by_a_nack_and_sent_again_at_once(device, a
 
 
 def test_a_trim_nack_cuts_the_window_by_the_packet():
-    # Its sample (from the end of serialization) is 3 * 1,240 + 4 * 1,240 + 2,400,000 = 2,408,680: the base RTT becomes 3,432,680 and
-    # the maximum 1.5 * 400 Gb/s of that, 257,451 B, which the window is lowered to; then one packet less.
+    # Its sample (from the end of serialization) is 3 * 1,240 + 4 * 1,240 + 2,400,000 = 2,408,680: the base RTT becomes
+    # 3,432,680 and the maximum 1.5 * 400 Gb/s of that, 257,451 B, which the window is lowered to; then one packet less.
     going = trim_first_packet("RackSwitch-0")
     going.to(READY + 84_040 + 2_408_680 + 1)
     assert going.group("base_rtt_ps") == 3_432_680
@@ -226,8 +226,9 @@ def test_a_trimmed_packet_overtakes_the_data_that_waits():
 
 
 def test_control_packets_overtake_data():
-    # NIC-1 sends to NIC-0 for long; NIC-0's one packet to NIC-1 is there at READY + 368,080 = 453,925 ps and draws an ACK
-    # that is held until 520,296 and then waits for one frame at most: the sixth, READY + 420,200 = 506,045 to 590,085.
+    # NIC-1 sends to NIC-0 for long; NIC-0's one packet to NIC-1 is there at READY + 368,080 = 453,925 ps and draws an
+    # ACK that is held until 520,296 and then waits for one frame at most: the sixth, 506,045 (READY + 5 * 84,040) to
+    # 590,085.
     going = Run(model(one_rack(2), [send(0, 1, 4096), send(1, 0, 30 * 4096)]))
     going.to(453_925 + HOLD)
     assert going.port("NIC-1", "RackSwitch-0", "queued") == 0

@@ -1,8 +1,8 @@
 """Retransmission times when every copy is lost, and recovery when one is, to the picosecond.
 
-A full packet starts 85,845 ps after the post (doorbell and fetch); its serialization is 84,040 ps. Its timer starts when
-that ends; on expiry the copy goes at once (the port is idle, and nothing is fetched again). Copies are lost by a queue
-limit that no packet fits in, with trimming off.
+A full packet starts 85,845 ps after the post (doorbell and fetch); its serialization is 84,040 ps. Its timer starts
+when that ends; on expiry the copy goes at once (the port is idle, and nothing is fetched again). Copies are lost by a
+queue limit that no packet fits in, with trimming off.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ def test_times_of_retransmission(pds, timeouts_us):
 
 def test_a_timeout_waits_for_the_packet_on_the_wire():
     # Two packets, lost both. The second one's timer expires 84,040 ps after the first one's, when the first one's copy
-    # has just left: it goes at once. With a third packet of 1 B in a new message that starts just before the first timer
-    # expires (17,111 ps after its post), the port is busy for its 107 B (2,140 ps), and both copies go that much later.
+    # has just left: it goes at once. With a third packet of 1 B in a new message that starts just before the first
+    # timer expires (17,111 ps after its post), the port is busy for its 107 B (2,140 ps): both copies go that much
+    # later.
     assert ready_ps(1) == 17_111
     ops = [send(0, 1, 8192), send(0, 2, 1, FIRST_TIMER - 1 - 17_111)]
     going = Run(model(one_rack(), ops, switch=switch(1)))

@@ -5,21 +5,24 @@ import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
-from records_cases import MS, ONE, counters, messages, ports, shard
+from records_cases import MS, ONE, counters, messages, pauses, ports, shard
 
 import distsim
 from distsim import api
 from distsim.errors import InputError, RunError
 from distsim.records import Tick, open_records, write_run_json
+from distsim.state.tables import QUEUES
 
 
 def write_run(directory, status="finished"):
     """A run's files, as the engine leaves them."""
     with open_records(shard(directory)) as records:
-        records.on_tick(Tick(3 * MS, counters(write_pkts_sent=9), ports()))
-        records.on_perf(messages(ONE, {**ONE, "start_ps": ONE["start_ps"] - 1_000_000}))
+        waiting = np.zeros((2, QUEUES), "i8")
+        records.on_tick(Tick(3 * MS, "nd", counters(write_pkts_sent=9), ports(), pauses(), waiting))
+        records.on_rows("perf", messages(ONE, {**ONE, "start_ps": ONE["start_ps"] - 1_000_000}))
     write_run_json(directory, "sim", {"status": status, "seed": 1})
 
 
@@ -53,7 +56,8 @@ def test_open_reads_records_when_asked(tmp_path):
     write_run(tmp_path)
     run = distsim.open(tmp_path)
     assert (run.path, run.exit_code, run.info["seed"], run.lines) == (tmp_path, 0, 1, [])
-    assert sorted(run.records) == ["nd-stats", "perf", "uet-transport-stats"] and len(run.records) == 3
+    assert sorted(run.records) == ["ecn-pfc-stats", "nd-stats", "perf", "uet-transport-stats"] and len(run.records) == 4
+    assert run.frame("ecn-pfc-stats").height == 0           # neither pauses nor marks
     assert run.frame("uet-transport-stats")["write_pkts_sent"].to_list() == [9]
     assert run.records["nd-stats"].height == 2 and run.records["nd-stats"] is run.frame("nd-stats")
     assert run.lazy("perf").select("perf_metric_usec").collect().to_series().to_list() == [64.24, 65.24]

@@ -68,9 +68,35 @@ def oversleep_port(state: State) -> None:
     state.ports["free_ps"][port] = state.next_ps[node] - 1
 
 
+def sending_nic(state: State) -> int:
+    """A NIC whose fetch ring is not empty."""
+    return int(np.flatnonzero(state.nics["fetch_head"] != state.nics["fetch_tail"])[0])
+
+
 def oversleep_nic(state: State) -> None:
+    """The first fetch of a NIC's ring is there, and its port free, before it wakes."""
+    nic_row = state.nics[sending_nic(state)]
+    row = nic_row["fetch_begin"] + (nic_row["fetch_head"] & (nic_row["fetch_room"] - 1))
+    state.ports["free_ps"][nic_row["port"]] = state.rings["time_ps"][row] = state.next_ps[nic_row["node"]] - 1
+
+
+def forget_the_pass(state: State) -> None:
     nic_row = ready_nic(state)
-    state.nics["now_ps"][nic_row] = state.ports["free_ps"][state.nics["port"][nic_row]] = 0
+    state.nics["pool_wait"][nic_row] = 0
+    state.nics["wake_ps"][nic_row] = t.INF_PS
+
+
+def lose_at_a_nic(state: State) -> None:
+    state.clock["dropped"] += 1
+    state.clock["delivered"] -= 1
+    state.ins["rx_drops"][state.nodes["in_begin"][state.nics["node"][0]]] += 1
+
+
+def wake_due(name: str) -> Callable[[State], None]:
+    """A NIC's time `name` becomes due before it wakes."""
+    def break_it(state: State) -> None:
+        state.nics[name][0] = state.next_ps[state.nics["node"][0]] - 1
+    return break_it
 
 
 def wake_in_the_past(state: State) -> None:
@@ -111,7 +137,8 @@ def strange_order(state: State) -> None:
 BROKEN: dict[str, tuple[Callable[[State], None], str]] = {
     # pools and packets
     "pool room": (change("pools", "room", t.P_PACKET, -1), "pool of packets: room is"),
-    "pool used": (change("pools", "used", t.P_PACKET, 1), "pool of packets: .* used and .* free rows"),
+    "pool used": (change("pools", "used", t.P_PACKET, -1), "pool of packets: .* used and .* free rows"),
+    "log": (change("pools", "used", t.P_PERF, -100), "table perf: -.* rows used"),
     "pool high": (change("pools", "high", t.P_TX, -1), "high-water mark|pool of tx"),
     "packet lost": (lose_packet, "is in no link, in no queue and not free"),
     "packet twice": (packet_in_two_places, "packet .* is in link FIFO .* and in link FIFO"),
@@ -139,11 +166,18 @@ BROKEN: dict[str, tuple[Callable[[State], None], str]] = {
     "limit": (over_the_limit, "more than the limit of 4000"),
     "trims": (change("clock", "trimmed", 0, 1), "trimmed is"),
     "drops": (change("clock", "dropped", 0, 1), "dropped is|packets created"),
+    "drops at a NIC": (lose_at_a_nic, "rx_dropped is 0"),
     # wake-ups
     "arrival missed": (oversleep, "a packet arrives at .*, but next_ps"),
     "service missed": (oversleep_port, "but port .* can serve at"),
     "sending missed": (oversleep_nic, "but its port can send at"),
     "timer missed": (oversleep_timer, "but a timer expires at"),
+    "transmit process missed": (wake_due("pass_ps"), "its transmit process starts at"),
+    "early failure missed": (wake_due("fail_ps"), "an early failure is due at"),
+    "pause missed": (wake_due("police_ps"), "a pause is looked at at"),
+    "egress pool missed": (wake_due("wake_ps"), "may have drained at"),
+    "ready groups forgotten": (forget_the_pass, "nothing starts its transmit process"),
+    "pool wait": (change("nics", "pool_wait", ready_nic, -1), "pool_wait is 0 with wake_ps"),
     "operation missed": (oversleep_operation, "but an operation is due at"),
     "woken in the past": (wake_in_the_past, "before its latest event|wakes at"),
     "visiting order": (strange_order, "visiting order"),

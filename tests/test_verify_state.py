@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from engine_cases import run, send, two_tiers
-from simkit import random_model, run_windows
+from simkit import random_feature_model, random_model, run_windows
 from test_fuzz_windows import owners
-from verify_cases import as_arrays, busy, split
+from verify_cases import as_arrays, busy, loaded, lossless, prefetching, split
 
 from distsim.state import tables as t
 from distsim.state.allocate import to_twin
@@ -18,8 +18,9 @@ pytestmark = pytest.mark.core
 
 
 def test_the_state_before_it_is_broken_is_sound():
-    verify(busy())
-    verify(to_twin(busy()))
+    for state in (busy(), loaded(), prefetching(), lossless()):
+        verify(state)
+        verify(to_twin(state))
 
 
 def test_the_twin_is_checked_too():
@@ -48,9 +49,10 @@ def test_what_waits_for_other_ranks_is_checked():
         verify(state)
 
 
-@pytest.mark.parametrize("seed", (1, 2))
-def test_every_window_of_a_random_simulation_leaves_a_sound_state(seed):
-    made = random_model(seed)
+@pytest.mark.parametrize(("make", "seed"), [(random_model, 1), (random_model, 2), (random_feature_model, 1),
+                                            (random_feature_model, 4)])
+def test_every_window_of_a_random_simulation_leaves_a_sound_state(make, seed):
+    made = make(seed)
     calls = []
     run_windows(made, seed=seed, least=True, check=lambda rank: calls.append(verify(rank.holder.state)))
     run_windows(made, owners(made, seed, 3), check=lambda rank: calls.append(verify(rank.holder.state)))

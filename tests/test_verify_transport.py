@@ -82,7 +82,8 @@ def acknowledge_what_is_under_way(state: State) -> None:
     last = max(psns, key=lambda at: psns[at])
     assert state.slots["state"][last] == t.SLOT_SENT
     state.slots["state"][last] = t.SLOT_DONE
-    state.groups["inflight_bytes"][sender["group"]] -= 4184
+    for name in ("inflight_bytes", "fetched_bytes"):
+        state.groups[name][sender["group"]] -= 4184
 
 
 def forget_retransmissions(state: State) -> None:
@@ -150,6 +151,7 @@ BROKEN: dict[str, tuple[Callable[[State], None], str]] = {
     "turn tail": (change("groups", "turn_tail", group_with_turns, 1), "turns of group .*: tail"),
     "references": (change("groups", "ref_count", 0, 1), "ref_count is"),
     "in flight": (change("groups", "inflight_bytes", 0, 1), "B in flight, its outstanding packets"),
+    "fetched": (change("groups", "fetched_bytes", 0, 1), "B fetched, its unacknowledged packets"),
     "window": (change("groups", "cwnd_bytes", 0, 1_000_000), "a window of"),
     # sending PDCs
     "list of PDCs": (unlink_pdc, "all_prev of"),
@@ -190,6 +192,7 @@ BROKEN: dict[str, tuple[Callable[[State], None], str]] = {
     "queued operation": (change("ops", "state", op_in_state(t.OP_QUEUED), -1), "times in its heap|waits for 0 others"),
     "waiting operation": (change("ops", "deps_left", op_in_state(t.OP_WAITING), -1), "waits for 0 others"),
     "active operation": (change("ops", "state", op_in_state(t.OP_ACTIVE), 1), "state 3 with PDC"),
+    "PDC id": (change("tx", "id", sender_that_waits, 40_000), "is out of range"),
     "operation's PDC": (change("tx", "op", sender_that_waits, 1), "PDC .* is not its own"),
     "time of completion": (change("ops", "done_ps", op_in_state(t.OP_DONE), -(10**9)), "before it started"),
     "finished": (change("clock", "sends_done", 0, 1), "sends_done is"),

@@ -26,7 +26,7 @@ from ..state.tables import (
 from . import cc, spray
 from .groups import find_group, join_turn, leave_group, ready_at_head, unlink_turn
 from .ingress import SERVICE_TICK_PS, admit, processed
-from .jit import kernel, small
+from .jit import kernel, once, small
 from .links import fault
 from .monitor import log_event, log_received
 from .operations import NO_TIMER, start_waiting, tell
@@ -147,7 +147,7 @@ def open_pdc(s, nic, p):
     return op.pdc
 
 
-@kernel
+@once
 def receive_ack(s, nic_row, p, now_ps):
     """An ACK of data."""
     nic = s.nics[nic_row]
@@ -260,7 +260,7 @@ def write_perf(s, nic, op, now_ps):
     entry.rtx_packets = op.rtx_packets
 
 
-@kernel
+@once
 def receive_probe_ack(s, nic_row, p, now_ps):
     """The answer to a base-RTT probe feeds the base RTT only; its message may be done while the group lives on."""
     nic = s.nics[nic_row]
@@ -295,7 +295,7 @@ def wait_again(s, pdc, slot, psn):
     pdc.rtx_tail = psn
 
 
-@kernel
+@once
 def receive_nack(s, nic_row, p, now_ps):
     """A NACK: nothing, unless its packet is still outstanding."""
     nic = s.nics[nic_row]
@@ -314,7 +314,7 @@ def receive_nack(s, nic_row, p, now_ps):
     transmit_pass(s, nic_row, now_ps)
 
 
-@kernel
+@once
 def take_nack(s, nic_row, par, row, p, now_ps):
     """The packet was trimmed: no longer in flight, to be sent again; on the last hop no other path would have helped."""
     pdc = s.tx[row]
@@ -332,7 +332,7 @@ def take_nack(s, nic_row, par, row, p, now_ps):
     ready_at_head(s, s.nics[nic_row], pdc.group)
 
 
-@kernel
+@once
 def expire_pdc(s, nic_row, par, row, now_ps):
     """Expire the timers of a PDC that are due, by PSN; returns when its next one may be."""
     pdc = s.tx[row]
@@ -359,7 +359,7 @@ def expire_pdc(s, nic_row, par, row, now_ps):
     return nearest
 
 
-@kernel
+@once
 def expire_timers(s, nic_row, now_ps):
     """Expire every timer that is due, PDC by PDC in order of creation, and find when the next one may be.
 
@@ -381,7 +381,7 @@ def expire_timers(s, nic_row, now_ps):
         transmit_pass(s, nic_row, now_ps)
 
 
-@kernel
+@once
 def fail_pdc(s, par, pdc, now_ps):
     """Early failure detection of a PDC's packets whose deadline has come; returns the next deadline."""
     g = s.groups[pdc.group]
@@ -398,7 +398,7 @@ def fail_pdc(s, par, pdc, now_ps):
     return nearest
 
 
-@kernel
+@once
 def detect_failures(s, nic_row, now_ps):
     """Report every packet that is still unacknowledged at its early-failure deadline; nothing is sent again."""
     nic = s.nics[nic_row]

@@ -11,7 +11,7 @@ every caller, so layers of drivers would cost seconds of compile time each.
 
 from __future__ import annotations
 
-from .jit import kernel, small
+from .jit import once, small
 from .nic import run_nic, settle
 from .shared import run_shared
 from .status import BUDGET, FAULT, NEED, OK
@@ -41,7 +41,7 @@ def open_window(s, unit):
     return True
 
 
-@kernel
+@once
 def run_window(s, end_ps, budget):
     """Do everything on this rank that happens before `end_ps`. Returns a status of `status`."""
     clock = s.clock[0]
@@ -85,7 +85,7 @@ def run_window(s, end_ps, budget):
             return NEED if clock.need >= 0 else BUDGET
 
 
-@kernel
+@once
 def settle_nics(s, end_ps, budget):
     """At an instant: bring every NIC up to date. Returns a status; not OK: call again."""
     clock = s.clock[0]
@@ -96,7 +96,7 @@ def settle_nics(s, end_ps, budget):
     return NEED if clock.need >= 0 else BUDGET
 
 
-@kernel
+@once
 def next_event_ps(s):
     """Earliest event of this rank's nodes, and of what leaves for other ranks."""
     return earliest(s, 0, len(s.next_ps))

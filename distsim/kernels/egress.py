@@ -284,7 +284,9 @@ def start_next(s, nic_row, par, at_ps):
 
 @small
 def finish(s, nic_row, par, nic, port):
-    """The frame in service has gone: its egress reservation ends."""
+    """The frame in service has gone: its egress reservation ends. ACKs released before that are handed down first."""
+    if nic.held_ps < port.free_ps:
+        release_acks(s, nic_row, port.free_ps - 1)
     nic.serving = 0
     size_bytes = port.service_bytes
     if port.service_tc == TC_DATA:
@@ -320,11 +322,11 @@ def catch_up(s, nic_row, until_ps):
         if short_of_packets(s):
             clock.need = P_PACKET
             return -1
+        if nic.monitored != 0 and short_of_log(s):
+            clock.need = P_MONITOR
+            return -1
         if nic.serving != 0:
             finish(s, nic_row, par, nic, port)
-            if nic.monitored != 0 and short_of_log(s):
-                clock.need = P_MONITOR
-                return -1
         clock.budget -= 1
         if nic.handoff_ps <= at and par.prefetch == 0:
             hand_off(s, nic_row, par, at)
@@ -332,14 +334,17 @@ def catch_up(s, nic_row, until_ps):
             release_acks(s, nic_row, at)
         start_next(s, nic_row, par, at)
         until_ps = min(until_ps, min(nic.rto_ps, nic.fail_ps))
+    if nic.serving != 0 and port.free_ps <= until_ps:
+        if nic.monitored != 0 and short_of_log(s):
+            clock.need = P_MONITOR
+            return -1
+        finish(s, nic_row, par, nic, port)
     if nic.handoff_ps <= until_ps and par.prefetch == 0:
         hand_off(s, nic_row, par, until_ps)
     if nic.held_ps <= until_ps:
         release_acks(s, nic_row, until_ps)
     if nic.release_ps <= until_ps:
         release_due(s, nic_row, par, until_ps)
-    if nic.serving != 0 and port.free_ps <= until_ps:
-        finish(s, nic_row, par, nic, port)
     return at
 
 

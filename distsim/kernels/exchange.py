@@ -6,7 +6,7 @@ A departing packet waits in an ordinary link FIFO (one per cut link, and one lis
 
 from __future__ import annotations
 
-from .jit import kernel, small
+from .jit import once, small
 from .links import append_in
 from .operations import notice
 from .pools import give_packet, take_packet
@@ -63,7 +63,7 @@ def copy_packet(a, b):
     a.service = service
 
 
-@kernel
+@once
 def pack(s, first, count, at):
     """Move what waits in the FIFOs `first`.. into the outbox from row `at` on; returns the row after the last.
 
@@ -94,7 +94,7 @@ def pack(s, first, count, at):
     return at
 
 
-@kernel
+@once
 def accept(s, count, end_ps):
     """Take over `count` packets of the inbox (the pool has room for them).
 

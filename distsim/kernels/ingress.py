@@ -17,7 +17,7 @@ from ..state.tables import (
     RX_TC1,
     STAT_BUFFERS,
 )
-from .jit import kernel, small
+from .jit import kernel, once, small
 from .links import append
 from .pcie import lane_ps, post_write
 from .pfc import make_frame, pause_ps
@@ -85,7 +85,8 @@ def write_to_host(s, nic_row, par, payload_bytes, size_bytes, now_ps):
     if nic.in_head == nic.in_tail:
         nic.release_ps = at
     nic.in_tail += 1
-    watch_release(s, nic)
+    if nic.police_ps < INF_PS:
+        watch_release(s, nic)
 
 
 @kernel
@@ -226,7 +227,7 @@ def resume_if_low(s, nic_row, par, number, now_ps):
         resume(s, nic_row, number, now_ps)
 
 
-@kernel
+@once
 def police(s, nic_row, par, now_ps):
     """A release of the pool or a refresh is due while a pause is outstanding; releases up to now have been made."""
     nic = s.nics[nic_row]

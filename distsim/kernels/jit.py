@@ -31,4 +31,13 @@ def small(function: F) -> F:
     return njit(forceinline=True, **OPTIONS)(function) if COMPILED else function
 
 
-__all__ = ["BOUNDSCHECK", "COMPILED", "kernel", "small"]
+def once(function: F) -> F:
+    """Compile a function as part of its only caller.
+
+    A kernel's library is optimised again, with all that it calls, in every kernel above it; a function that has one
+    caller saves its whole subtree once by not being a library of its own.
+    """
+    return njit(inline="always", **OPTIONS)(function) if COMPILED else function
+
+
+__all__ = ["BOUNDSCHECK", "COMPILED", "kernel", "once", "small"]

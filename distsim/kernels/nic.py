@@ -12,7 +12,7 @@ from ..state.tables import ACK_CC, INF_PS, NACK, PFC_FRAME, PROBE, Q_CONTROL, Q_
 from .acks import detect_failures, expire_timers, receive_ack, receive_nack, receive_probe_ack
 from .egress import catch_up, next_start
 from .ingress import police
-from .jit import kernel, small
+from .jit import kernel, once, small
 from .operations import run_operation
 from .pfc import take_frame
 from .pools import give_packet
@@ -56,7 +56,7 @@ def next_look(s, row):
     return at
 
 
-@kernel
+@once
 def receive_pause(s, nic_row, p, now_ps):
     """A PFC frame from the switch holds or frees a class; only the NIC's own two matter."""
     nic = s.nics[nic_row]
@@ -71,7 +71,7 @@ def receive_pause(s, nic_row, p, now_ps):
         nic.paused |= 1 if p.code == 0 else 2
 
 
-@kernel
+@once
 def receive(s, nic_row, node, now_ps):
     """The packet at the head of the NIC's link."""
     i = take_arrival(s, node, 0)
@@ -143,11 +143,12 @@ def run_nic(s, row, end_ps):
             run_operation(s, nic_row, now)
 
 
-@kernel
+@once
 def settle(s, end_ps):
     """At an instant: do all that has happened by itself at every NIC before it. False: a table ran short; call again."""
     s.clock[0].end_ps = end_ps
-    for nic_row in range(len(s.nics)):
-        if catch_up(s, nic_row, end_ps - 1) < 0:
+    for row in range(len(s.nodes)):
+        nic_row = s.nodes[row].nic        # as the loop above has it: another integer type would be compiled again
+        if nic_row >= 0 and catch_up(s, nic_row, end_ps - 1) < 0:
             return False
     return True

@@ -18,7 +18,7 @@ from ..state.tables import (
     STAT_EVENTS,
 )
 from .groups import join_group, join_turn, ready_at_tail
-from .jit import kernel, small
+from .jit import kernel, once, small
 from .monitor import log_event
 from .pools import take_packet, take_slots, take_tx
 
@@ -239,7 +239,7 @@ def start_message(s, nic_row, op_row, now_ps):
         log_event(s, nic_row, E_WQE_CREATED, pdc.dst, pdc.id, 0, op.global_op, now_ps)
 
 
-@kernel
+@once
 def run_operation(s, nic_row, now_ps):
     """Start the NIC's first pending operation."""
     nic = s.nics[nic_row]

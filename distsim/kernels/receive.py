@@ -36,7 +36,7 @@ from ..state.tables import (
 )
 from .groups import join_group, leave_group
 from .ingress import admit, hold_ps, lose, penalty, processed, service_ticks, write_to_host
-from .jit import kernel, small
+from .jit import kernel, once, small
 from .links import append
 from .monitor import log_event, log_nack, log_received
 from .operations import tell
@@ -188,7 +188,7 @@ def answer_bits(p):
     return bits
 
 
-@kernel
+@once
 def receive_data(s, nic_row, i, now_ps):
     """A data packet, whole or trimmed: charge it, find its PDC, record it, write it to the host, answer it."""
     nic = s.nics[nic_row]
@@ -222,7 +222,7 @@ def receive_data(s, nic_row, i, now_ps):
         record_data(s, nic_row, par, msg, i, now_ps)
 
 
-@kernel
+@once
 def record_data(s, nic_row, par, msg, i, now_ps):
     """A data packet of an open PDC."""
     counters = s.counters[nic_row]
@@ -313,7 +313,7 @@ def complete_rx(s, nic_row, par, msg, r, now_ps):
     tell(s, nic_row, msg.edge_begin, msg.edge_count, now_ps)
 
 
-@kernel
+@once
 def receive_probe(s, nic_row, i, now_ps):
     """A base-RTT probe is answered at once with an ACK."""
     nic = s.nics[nic_row]

@@ -33,7 +33,7 @@ from ..state.tables import (
     TRIMMED_LAST_HOP,
 )
 from .ecmp import flow_slot, is_paused, keep_flow, member_of_flow, port_of_member, route
-from .jit import kernel, small
+from .jit import kernel, once, small
 from .links import append, charge_bytes, enqueue, pop_queue, start_service
 from .pfc import SWITCH_QUANTA, make_frame, note_waiting, pause_ps, take_frame
 from .pools import give_packet
@@ -393,7 +393,7 @@ def short(s, node):
     return packets.room - packets.used < packets.margin + CLASSES * (node.port_count + 1)
 
 
-@kernel
+@once
 def run_lazily(s, row, end_ps):
     """Arrivals in order until `end_ps` (1), until a pause goes out (2), or until a table or the budget is short (0)."""
     node = s.nodes[row]
@@ -458,7 +458,7 @@ def instant(s, node, par, now_ps):
             serve(s, node, par, port, now_ps)
 
 
-@kernel
+@once
 def run_eagerly(s, row, end_ps):
     """One event at a time until `end_ps` (1), until no pause is outstanding (2), or until something is short (0)."""
     node = s.nodes[row]

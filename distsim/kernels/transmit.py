@@ -22,7 +22,7 @@ from ..state.tables import (
 from .egress import fill_data, give_header, hand_down
 from .groups import drop_turn, has_work, join_turn, pop_ready, ready_at_tail
 from .ingress import enqueue_stat
-from .jit import kernel, small
+from .jit import kernel, once, small
 from .links import append, serialization_ps
 from .monitor import log_event
 from .pcie import fetch, leave_host
@@ -267,7 +267,7 @@ def transmit_pass(s, nic_row, now_ps):
             ready_at_tail(s, nic, row)
 
 
-@kernel
+@once
 def wake(s, nic_row, now_ps):
     """The egress pool may have drained far enough."""
     nic = s.nics[nic_row]
@@ -277,7 +277,7 @@ def wake(s, nic_row, now_ps):
         arm_wake(s, nic, now_ps)
 
 
-@kernel
+@once
 def payload_arrived(s, nic_row, now_ps):
     """Prefetch buffer: the next payload is here; its PDC's group joins the ready queue's tail."""
     nic = s.nics[nic_row]

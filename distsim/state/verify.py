@@ -2,7 +2,7 @@
 
 In plain Python and quick enough for small simulations (a few milliseconds a call for a dozen NICs). Works on compiled
 tables and on the twin's rows alike. What it knows of the model it says once more in its own words, so that a slip in a
-kernel does not hide itself: sizes, charges, timeouts (scala-computing/docs models/scala-uet-nic and models/scala-switch).
+kernel does not hide itself: sizes, charges, timeouts (scala-computing/docs models/scala-uet-nic, models/scala-switch).
 """
 
 from __future__ import annotations

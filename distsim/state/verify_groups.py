@@ -106,14 +106,14 @@ def check_turns(shot: Snapshot, groups: list[int], senders: list[int]) -> None:
     for pdc in senders:
         if tx.in_turn[pdc] != (pdc in turns):
             fail(f"sending PDC {pdc}: in_turn is {tx.in_turn[pdc]}, but it has {int(pdc in turns)} turns")
-        work = tx.rtx_head[pdc] >= 0 or tx.next_psn[pdc] < tx.packets[pdc] or tx.commit_psn[pdc] < tx.arrived_psn[pdc]
-        if work and pdc not in turns:
+        new = tx.next_psn[pdc] < tx.packets[pdc] or tx.commit_psn[pdc] < tx.arrived_psn[pdc]
+        if (new or tx.rtx_head[pdc] >= 0) and pdc not in turns:
             fail(f"sending PDC {pdc} has something to send, but no turn")
 
 
 def check_group_figures(shot: Snapshot, groups: list[int], senders: list[int], receivers: list[int],
                         sums: dict[int, Sums]) -> None:
-    """Reference counts, bytes in flight and fetched, windows; a group with work that is not ready waits for an answer."""
+    """Reference counts, bytes in flight and fetched, windows; a group with work that is not ready waits for answers."""
     g, par = shot.groups, shot.nicpar
     held = dict.fromkeys(groups, 0)
     of_receivers = [shot.rx.group[row] for row in receivers]
@@ -149,7 +149,7 @@ def check_cache(shot: Snapshot, row: int) -> None:
         fail(f"{what} has a cache of entropy values, but does not recycle them")
     good = 0 <= count <= stored <= room and 0 <= head < room and (stored == room or head + count == stored)
     if not good or not 0 <= reuse <= max(stored - 1, 0) or begin + room > len(shot.rings):
-        fail(f"{what}: a cache of {room} entropy values with head {head}, count {count}, stored {stored}, reuse {reuse}")
+        fail(f"{what}: a cache of {room} entropy values, head {head}, count {count}, stored {stored}, reuse {reuse}")
     for value in shot.rings.a[begin:begin + stored]:
         if not 0 <= value < values:
             fail(f"{what}: {value} is no entropy value below {values}")
@@ -264,9 +264,10 @@ def check_queued(shot: Snapshot, what: str, slot: int, psn: int, here: UnderWay)
 def check_timers(shot: Snapshot, row: int, par: int, slot: int, psn: int) -> None:
     """Retransmission timer and early failure of a packet that is out."""
     tx, slots, what = shot.tx, shot.slots, f"sending PDC {row}"
-    deadline = slots.end_ps[slot] + timeout_ps(shot, par, slots.tries[slot])
-    if slots.tries[slot] < 1 or tx.rto_ps[row] > deadline:
-        fail(f"{what}: PSN {psn}, sent {slots.tries[slot]} times, expires at {deadline}, but rto_ps is {tx.rto_ps[row]}")
+    tries = slots.tries[slot]
+    deadline = slots.end_ps[slot] + timeout_ps(shot, par, tries)
+    if tries < 1 or tx.rto_ps[row] > deadline:
+        fail(f"{what}: PSN {psn}, sent {tries} times, expires at {deadline}, but rto_ps is {tx.rto_ps[row]}")
     if shot.nicpar.fail_multiplier[par] and slots.rtx_next[slot] >= 0:
         deadline = slots.end_ps[slot] + 1000 * slots.rtx_next[slot]
         if tx.fail_ps[row] > deadline:

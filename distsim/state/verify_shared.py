@@ -41,14 +41,16 @@ def check_buffers(shot: Snapshot, row: int) -> None:
         for slot in range(t.CLASSES):
             at, what = ports.queue_begin[port] + slot, f"port {port} pool {slot}"
             held, headroom, out = shares.in_bytes[at], shares.headroom_bytes[at], shares.out_bytes[at]
-            if out != leave.get((port, slot), 0):
-                fail(f"{what}: out_bytes is {out}, what waits and is in service is charged {leave.get((port, slot), 0)}")
-            if held + headroom != came.get((port, slot), 0) or held < 0 or headroom < 0:
-                fail(f"{what}: in_bytes is {held} and headroom_bytes {headroom}, what came by it is charged "
-                     f"{came.get((port, slot), 0)}")
+            charged_in, charged_out = came.get((port, slot), 0), leave.get((port, slot), 0)
+            if out != charged_out:
+                fail(f"{what}: out_bytes is {out}, what waits and is in service is charged {charged_out}")
+            if held + headroom != charged_in or held < 0 or headroom < 0:
+                fail(f"{what}: in_bytes is {held}, headroom_bytes {headroom}, what came by it is charged {charged_in}")
             if headroom > shot.swpar.headroom_bytes[par] or (headroom and shares.refresh_ps[at] >= t.INF_PS):
-                fail(f"{what}: {headroom} B of headroom, {shot.swpar.headroom_bytes[par]} B are the limit, the pause is "
-                     f"sent again at {shares.refresh_ps[at]}")
+                fail(f"{what}: {headroom} B of headroom, {shot.swpar.headroom_bytes[par]} B are the limit, the pause "
+                     f"is sent again at {shares.refresh_ps[at]}")
+            if shares.refresh_ps[at] < t.INF_PS and not held + headroom:
+                fail(f"{what}: a pause is outstanding, but nothing that came by it is held")
             pools_in[slot] += held
             pools_out[slot] += out
     for slot in range(t.CLASSES):
@@ -107,7 +109,7 @@ def check_frames(shot: Snapshot, port: int, lengths: list[list[int]]) -> None:
         for name, on in (("xoff", True), ("xon", False)):
             sent, arrived = getattr(pfc, f"{name}_tx")[made], getattr(pfc, f"{name}_rx")[taken]
             if sent != arrived + alive[tc, on]:
-                fail(f"port {port} class {tc}: {name}_tx is {sent}, but {arrived} arrived and {alive[tc, on]} are alive")
+                fail(f"port {port} class {tc}: {name}_tx is {sent}, but {arrived} arrived and {alive[tc, on]} are left")
 
 
 def check_pause(shot: Snapshot, port: int, number: int) -> None:
@@ -139,6 +141,7 @@ def check_nic_pauses(shot: Snapshot, nic: int) -> None:
     due = min(data, control, nics.release_ps[nic] if data < t.INF_PS else t.INF_PS)
     if police > due or (due == t.INF_PS and police != due):
         fail(f"NIC {nic}: police_ps is {police}, but its pauses are to be looked at at {due}")
-    if data < t.INF_PS and nics.ingress_bytes[nic] <= nicpar.xon_0[par] and police > wakes:
+    low = min(nicpar.xon_0[par], nicpar.xoff_0[par] - 1)
+    if data < t.INF_PS and nics.ingress_bytes[nic] <= low and police > wakes:
         fail(f"NIC {nic}: a pause is outstanding with {nics.ingress_bytes[nic]} B in its receive pool, at most the "
-             f"{nicpar.xon_0[par]} B of Xon")
+             f"{low} B of Xon")
