@@ -43,6 +43,8 @@ def assemble(config: Config, *, eager: bool = False) -> Model:
     nicpar, nic_param = nic_parameters(config, fabric, routes.up_link)
     check_sizes(workload, nicpar["mss_bytes"][nic_param])
     swpar, switch_param, shared, buffers = switch_parameters(config, fabric)
+    if any(table[name].any() for table in (nicpar, swpar) for name in ("pfc_0", "pfc_1")) or swpar["pfc_2"].any():
+        shared[:] = True      # PFC frames may reach every switch
     swpar["eager"] = eager
     warnings = [*fabric.warnings, *workload.warnings, *config_warnings(config)]
     run_ps = config.stop_ps - config.workload_start_ps
@@ -52,7 +54,25 @@ def assemble(config: Config, *, eager: bool = False) -> Model:
         warnings.append(f"{len(late)} flows start after the run has stopped (first: id {first}) and never run")
     return Model(fabric, routes, number_messages(workload), nicpar, nic_param, swpar, switch_param, seed=config.seed,
                  start_ps=config.workload_start_ps, trigger_delay_ps=config.trigger_delay_ps, shared=shared,
-                 buffers=buffers, watch=watch_row(config), warnings=warnings)
+                 buffers=buffers, failed=failed_links(config, fabric), watch=watch_row(config), warnings=warnings)
+
+
+def failed_links(config: Config, fabric: Fabric) -> np.ndarray:
+    """bool[links]: those that FailedLinks names, both directions. InputError for a name that is no such link."""
+    failed = np.zeros(len(fabric.links), bool)
+    number = {name: i for i, name in enumerate(fabric.names)}
+    for text in config.parameters.FailedLinks:
+        ends = [number.get(name, -1) for name in text.split("--")]
+        found = np.zeros(len(failed), bool)
+        if len(ends) == 2 and min(ends) >= fabric.hosts:
+            src, dst = fabric.links["src"], fabric.links["dst"]
+            found = ((src == ends[0]) & (dst == ends[1])) | ((src == ends[1]) & (dst == ends[0]))
+        if not found.any():
+            raise InputError(f"{text!r} is no link between two switches; valid: two component names as A--B "
+                             f"(`distsim topology` lists them), e.g. {fabric.names[fabric.hosts]}--{fabric.names[-1]}",
+                             where="SimulationParameters.FailedLinks")
+        failed |= found
+    return failed
 
 
 def check_sizes(workload: Workload, mss_bytes: np.ndarray) -> None:

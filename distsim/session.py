@@ -21,8 +21,8 @@ from .outcome import conclude, rank_totals
 from .parallel.comm import Communicator
 from .parallel.partition import partition
 from .progress import Progress
-from .simulation import Simulation, StoppedElsewhere
 from .shard import clocks, shard_of, switches, tick_of
+from .simulation import Simulation, StoppedElsewhere
 from .state import tables as t
 from .state.allocate import cell
 from .state.build import build, close_pauses

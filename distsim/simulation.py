@@ -175,8 +175,12 @@ class Simulation:
 
     def _settle(self, time_ps: int) -> None:
         """What has happened by itself at the NICs before an instant, so that records see it."""
-        while self.kernels.settle_nics(self.holder.ref, time_ps, 1 << 40) == status.NEED:
+        code = self.kernels.settle_nics(self.holder.ref, time_ps, 1 << 40)
+        while code == status.NEED:
             self._grow()
+            code = self.kernels.settle_nics(self.holder.ref, time_ps, 1 << 40)
+        if code == status.FAULT:
+            self.error = self._fault()
 
     def _drain(self, keep: dict[str, int]) -> None:
         """Hand over the rows of a table once more than `keep` wait; windows are over, so their order is final."""

@@ -9,8 +9,6 @@ documented (scala-computing/docs models/scala-uet-nic/records, uet-monitor).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .kernels.handle import Holder

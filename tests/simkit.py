@@ -197,8 +197,8 @@ def feature_switch(rng: random.Random, policy: bool, trimming: bool) -> Switch:
         "PacketTrimmer": {"TrimmingEnabled": policy and trimming},
         "SharedBufferManager": {
             "UETPolicyEnabled": policy, "EnablePFC": [*lossless, 0, 0, 0, 0, 0, 0],
-            "TotalSharedBufferSize": rng.choice(["400KB", "2MB", "256MB"]), "HeadRoomPerPortLimit": "20KB",
-            "StaticPoolXoffThreshold": rng.choice(["9KB", "30KB"]), "StaticPoolXonThreshold": rng.choice(["0B", "5KB"]),
+            "TotalSharedBufferSize": rng.choice(["200KB", "400KB", "2MB"]), "HeadRoomPerPortLimit": "20KB",
+            "StaticPoolXoffThreshold": rng.choice(["1KB", "9KB", "20KB"]), "StaticPoolXonThreshold": rng.choice(["0B", "5KB"]),
             "LossyAlpha": rng.choice([0.0, 0.1, 1.0]), "QueueDropThresholdEnable": rng.random() < 0.5,
             "PlaneBDP": rng.choice(["9KB", "20KB"]), "QueueDropThreshold": rng.choice([1, 2])},
         "EcnHandler": {"MinThreshold": rng.choice([0.0, 0.01, 0.2]), "MaxThreshold": 0.8, "MaxMarkProbability": 0.5}})
@@ -224,12 +224,19 @@ def random_feature_model(seed: int, flows: int = 16) -> Model:
               for k, n in zip(chosen, ports, strict=True)]
     watch = np.zeros(1, t.WATCH)
     watch["everything"] = 1
-    hosts = fabric.hosts
-    return Model(fabric, plain.routes, plain.messages, np.concatenate(nics),
+    hosts, links = fabric.hosts, fabric.links
+    inner = np.flatnonzero((links["src"] >= hosts) & (links["dst"] >= hosts))
+    failed = np.zeros(len(links), bool)
+    if rng.random() < 0.2 and len(inner) > 4:
+        failed[[inner[0], links["reverse"][inner[0]]]] = True
+    nicpar, swpar = np.concatenate(nics), np.concatenate([switch_row(kind, recorded) for kind in switches])
+    pauses = bool(nicpar["pfc_0"].any() or swpar["pfc_0"].any())      # then every switch must take PFC frames
+    return Model(fabric, plain.routes, plain.messages, nicpar,
                  np.array([rng.randrange(2) * hosts + h for h in range(hosts)], "i4"),
-                 np.concatenate([switch_row(kind, recorded) for kind in switches]), chosen, seed=plain.seed,
+                 swpar, chosen, seed=plain.seed,
                  start_ps=plain.start_ps, trigger_delay_ps=plain.trigger_delay_ps,
-                 shared=np.array(needed, bool) | (rng.random() < 0.5), buffers=np.array(rows), watch=watch)
+                 shared=np.array(needed, bool) | pauses | (rng.random() < 0.5), buffers=np.array(rows), failed=failed,
+                 watch=watch)
 
 
 # ---- what must be equal ------------------------------------------------------------------------------------------
@@ -333,11 +340,14 @@ class Rank:
         for name, dtype, pool in (("events", t.EVENT, t.P_EVENT), ("monitor", t.MONITOR, t.P_MONITOR)):
             for row in to_array(getattr(state, name), dtype)[:cell(state.pools, pool, "used")]:
                 out.tables.setdefault((name, int(row["node"])), []).append(row.item())
-        for name, dtype, width in (("buff", t.BUFF, t.NIC_BUFFERS), ("pcie", t.PCIE, t.PCIE_ENDS)):
+        stats = int(np.bitwise_or.reduce(self.model.nicpar["stats"]))
+        kept = (("buff", t.BUFF, t.NIC_BUFFERS, t.STAT_BUFFERS), ("pcie", t.PCIE, t.PCIE_ENDS, t.STAT_PCIE))
+        for name, dtype, width, bit in kept:
+            if not stats & bit:
+                continue
             rows = to_array(getattr(state, name), dtype)
             for k, node in enumerate(self.nic_ids()):
-                if (k + 1) * width <= len(rows):
-                    out.tables[name, int(node)] = rows[k * width:(k + 1) * width].tolist()
+                out.tables[name, int(node)] = rows[k * width:(k + 1) * width].tolist()
         pfc = to_array(state.pfc, t.PFC)
         if len(pfc) == len(self.here.ports) * t.QUEUES and self.model.pauses:
             for k, link in enumerate(self.here.ports):

@@ -85,7 +85,6 @@ def loaded() -> State:
     par["spraying"], par["reps_room"], par["entropy_values"], par["fail_multiplier"] = 2, 8, 65536, 3000
     par["freeze_ps"] = 100 * US
     par["stats"] = t.STAT_BUFFERS
-    par["pfc_1"], par["xoff_1"] = 1, 1 << 40  # TEMP
     return moment(made, [fetching_nic, host_buffer, held_ack, charged_nic, write_on_its_way, cache_of_values,
                          queued_rtx, failure_watched])
 

@@ -49,5 +49,8 @@ class SimulationParameters(AttributeModel):
     EnableCPUMemStats: bool = flag(False, "Write cpu-mem-stats (ours).")
     EnableSwitchBufferStats: bool = flag(
         False, "Write scala-switch-buff-stats and scala-switch-agg-buff-stats (ours).")
+    FailedLinks: list[str] = attribute(
+        [], "Links between switches that lose every packet, in both directions, while routes go on using them (ours): "
+        "component names as A--B, e.g. RSW-0--SSW-1.")
     TriggerDelay: Time = time(
         "100ns", "Time that a trigger takes to another host (ours); the same host is told at once.", least="1ps")

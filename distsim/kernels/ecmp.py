@@ -39,7 +39,7 @@ def crc_half(s, crc, value):
 
 @kernel
 def crc_of(s, p):
-    """CRC-32 over protocol, source and destination port, source and destination address, most significant byte first."""
+    """CRC-32 over protocol, source and destination port, source and destination address, in network byte order."""
     crc = crc_byte(s, MASK, UDP)
     crc = crc_half(s, crc_half(s, crc, int(p.entropy)), UET_PORT)
     source = FIRST_ADDRESS + p.src

@@ -303,7 +303,7 @@ def finish(s, nic_row, par, nic, port):
 
 @kernel
 def catch_up(s, nic_row, until_ps):
-    """Do all that happens by itself up to and at `until_ps`: arrivals of payload, releases, ends and starts at the port.
+    """Do all that happens by itself up to and at `until_ps`: payloads arriving, releases, ends and starts at the port.
 
     It stops before `until_ps` once a timer is due. Returns when the port starts next, or -1: a table or the budget ran
     short; call again.

@@ -9,7 +9,7 @@ pauses to look at, operations.
 from __future__ import annotations
 
 from ..state.tables import ACK_CC, INF_PS, NACK, PFC_FRAME, PROBE, Q_CONTROL, Q_RTX, RUD_REQUEST
-from .acks import detect_failures, expire_timers, receive_ack, receive_nack, receive_probe_ack
+from .acks import receive_ack, receive_nack, receive_probe_ack
 from .egress import catch_up, next_start
 from .ingress import police
 from .jit import kernel, once, small
@@ -20,6 +20,7 @@ from .receive import receive_data, receive_probe
 from .room import short_of
 from .segments import NEVER
 from .switch import head_ps, take_arrival
+from .timers import detect_failures, expire_timers
 from .transmit import UNFINISHED, payload_arrived, transmit_pass, wake
 
 
@@ -145,7 +146,7 @@ def run_nic(s, row, end_ps):
 
 @once
 def settle(s, end_ps):
-    """At an instant: do all that has happened by itself at every NIC before it. False: a table ran short; call again."""
+    """At an instant: do what has happened by itself at every NIC before it. False: a table ran short; call again."""
     s.clock[0].end_ps = end_ps
     for row in range(len(s.nodes)):
         nic_row = s.nodes[row].nic        # as the loop above has it: another integer type would be compiled again

@@ -84,7 +84,7 @@ def open_slot(s, pdc, psn):
 
 @small
 def arm_timers(nic, par, g, pdc, slot, end_ps):
-    """A transmission's serialization ends at `end_ps`: its timer starts, and its deadline of early failure detection."""
+    """A transmission's serialization ends at `end_ps`: its timer starts, and its early-failure deadline."""
     slot.end_ps = end_ps
     deadline = end_ps + rto_ps(par, slot.tries)
     if deadline < pdc.rto_ps:

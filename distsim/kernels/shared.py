@@ -12,14 +12,7 @@ outstanding, ends of service are events, because one may draw a resume frame.
 from __future__ import annotations
 
 from ..state.tables import (
-    B_IN_DOWN,
-    B_IN_UP,
-    B_OUT_DOWN,
-    B_OUT_UP,
-    B_POOL,
-    BUFFER_KINDS,
     CLASSES,
-    CONTROL,
     F_CE,
     INF_PS,
     P_PACKET,
@@ -29,88 +22,29 @@ from ..state.tables import (
     TC_TRIMMED,
     TRIMMABLE,
     TRIMMABLE_RTX,
-    TRIMMED,
-    TRIMMED_LAST_HOP,
 )
+from .buffers import charge_in, charge_out, class_of, drop_in, fits, lossless, release, send_frames, slot_of
 from .ecmp import flow_slot, is_paused, keep_flow, member_of_flow, port_of_member, route
 from .jit import kernel, once, small
-from .links import append, charge_bytes, enqueue, pop_queue, start_service
-from .pfc import SWITCH_QUANTA, make_frame, note_waiting, pause_ps, take_frame
+from .links import charge_bytes, enqueue, pop_queue, start_service
+from .pfc import SWITCH_QUANTA, note_waiting, pause_ps, take_frame
 from .pools import give_packet
 from .rng import ECN_DRAW, uniform
-from .switch import LINK_BITS, LINK_MASK, fill_keys, head_ps, next_arrival, sift_down, take_arrival, trim
+from .switch import (
+    FAILED,
+    LINK_BITS,
+    LINK_MASK,
+    fill_keys,
+    head_ps,
+    lose_out,
+    next_arrival,
+    sift_down,
+    take_arrival,
+    trim,
+)
 
 
-# ---- classes and pools -------------------------------------------------------------------------------------------------
-@small
-def class_of(par, p):
-    """Traffic class of a packet, by its codepoint role."""
-    if p.role == CONTROL:
-        return par.control_tc
-    if p.role == TRIMMED or p.role == TRIMMED_LAST_HOP:
-        return TC_TRIMMED
-    return TC_DATA
-
-
-@small
-def lossless(par, tc):
-    """Whether PFC protects the class."""
-    if tc == 0:
-        return par.pfc_0 != 0
-    return (par.pfc_1 if tc == 1 else par.pfc_2) != 0
-
-
-@small
-def slot_of(par, tc):
-    """Slot of the class's pool."""
-    if tc == 0:
-        return par.slot_0
-    return par.slot_1 if tc == 1 else par.slot_2
-
-
-@small
-def sample(s, row, kind, change):
-    """Bytes held changed: one more sample of a buffer record."""
-    stats = s.buffer_stats[row * BUFFER_KINDS + kind]
-    stats.now_bytes += change
-    stats.samples += 1
-    stats.sum_bytes += stats.now_bytes
-    stats.least_bytes = min(stats.least_bytes, stats.now_bytes)
-    stats.most_bytes = max(stats.most_bytes, stats.now_bytes)
-
-
-@kernel
-def charge_in(s, node, par, port, slot, charge):
-    """Charge (or, negative, release) a pool and a port's ingress occupancy."""
-    row = node.buffer_begin + slot
-    s.shares[port.queue_begin + slot].in_bytes += charge
-    s.buffers[row].in_bytes += charge
-    if par.buffer_stats != 0:
-        sample(s, row, B_IN_UP if port.last_hop & 2 else B_IN_DOWN, charge)
-        sample(s, row, B_POOL, charge)
-
-
-@kernel
-def charge_out(s, node, par, port, slot, charge):
-    """Charge (or release) a pool at egress and a port's queue in it."""
-    row = node.buffer_begin + slot
-    s.shares[port.queue_begin + slot].out_bytes += charge
-    s.buffers[row].out_bytes += charge
-    if par.buffer_stats != 0:
-        sample(s, row, B_OUT_UP if port.last_hop & 2 else B_OUT_DOWN, charge)
-
-
-# ---- pauses that the switch sends --------------------------------------------------------------------------------------
-@kernel
-def send_frames(s, node, par, port, slot, quanta, now_ps):
-    """One PFC frame for each lossless class of the pool waits for the port, ahead of all."""
-    for tc in range(CLASSES):
-        if lossless(par, tc) and slot_of(par, tc) == slot:
-            i = make_frame(s, node.id, port, tc, quanta, now_ps)
-            append(s, s.queues[port.queue_begin + Q_PFC], i, s.packets[i])
-            port.queued += 1
-
-
+# ---- pauses that the switch sends ------------------------------------------------------------------------------------
 @kernel
 def pause(s, node, par, port, slot, now_ps):
     """Pause the sender behind the port; the pause is sent again every half pause time."""
@@ -123,7 +57,7 @@ def pause(s, node, par, port, slot, now_ps):
 
 @kernel
 def refresh(s, node, par, now_ps):
-    """Send again the first pause that is due, and find when the next one is."""
+    """Send again the first pause that is due, and find when the next one is. One that nothing holds ends."""
     sent = False
     nearest = INF_PS
     for r in range(node.port_begin, node.port_begin + node.port_count):
@@ -132,38 +66,20 @@ def refresh(s, node, par, now_ps):
             share = s.shares[port.queue_begin + slot]
             if share.refresh_ps <= now_ps and not sent:
                 sent = True
-                share.refresh_ps = now_ps + (pause_ps(port, SWITCH_QUANTA) >> 1)
                 settle_port(s, node, par, port, now_ps)
-                send_frames(s, node, par, port, slot, SWITCH_QUANTA, now_ps)
+                if share.in_bytes + share.headroom_bytes == 0:      # the packet that drew it found the pool full
+                    share.refresh_ps = INF_PS
+                    node.pauses -= 1
+                    send_frames(s, node, par, port, slot, 0, now_ps)
+                else:
+                    share.refresh_ps = now_ps + (pause_ps(port, SWITCH_QUANTA) >> 1)
+                    send_frames(s, node, par, port, slot, SWITCH_QUANTA, now_ps)
                 start_frame(s, node, par, port, now_ps)
             nearest = min(nearest, share.refresh_ps)
     node.wake_ps = nearest
 
 
-@kernel
-def release(s, node, par, port):
-    """The frame in service has gone: its charges end, headroom first; that may draw a resume frame."""
-    port.service_state = 0
-    tc = port.service_tc
-    slot = slot_of(par, tc)
-    charge = charge_bytes(port.service_bytes)
-    charge_out(s, node, par, port, slot, -charge)
-    source = s.ports[node.port_begin + port.service_in]
-    if not lossless(par, tc):
-        charge_in(s, node, par, source, slot, -charge)
-        return
-    share = s.shares[source.queue_begin + slot]
-    first = min(charge, share.headroom_bytes)
-    share.headroom_bytes -= first
-    if first < charge:
-        charge_in(s, node, par, source, slot, first - charge)
-    if share.refresh_ps < INF_PS and share.headroom_bytes == 0 and share.in_bytes <= par.xon_bytes:
-        share.refresh_ps = INF_PS
-        node.pauses -= 1
-        send_frames(s, node, par, source, slot, 0, port.free_ps)
-
-
-# ---- a port ------------------------------------------------------------------------------------------------------------
+# ---- a port ----------------------------------------------------------------------------------------------------------
 @small
 def start_time_ps(s, port):
     """When the port starts what waits at it: when it is free and a class that has packets is not held."""
@@ -260,7 +176,7 @@ def settle_all(s, node, par, until_ps):
         settle_port(s, node, par, s.ports[r], until_ps)
 
 
-# ---- admission ---------------------------------------------------------------------------------------------------------
+# ---- admission -------------------------------------------------------------------------------------------------------
 @kernel
 def admit_in(s, node, par, source, k, p, slot, charge, now_ps):
     """Ingress admission (packet-handling, steps 3 to 6); False: the packet is dropped."""
@@ -284,20 +200,6 @@ def admit_in(s, node, par, source, k, p, slot, charge, now_ps):
     return True
 
 
-@small
-def fits(s, node, par, port, p, slot, charge):
-    """Whether a lossy packet is within the egress limit of the port's queue and the pool."""
-    pool = s.buffers[node.buffer_begin + slot]
-    held = s.shares[port.queue_begin + slot].out_bytes + charge
-    if pool.out_bytes + charge > pool.size_bytes:
-        return False
-    if pool.limit_bytes == 0:
-        return held <= par.alpha * (pool.size_bytes - pool.out_bytes)
-    if par.uet_policy != 0 and p.role == TRIMMABLE_RTX and p.tc == TC_DATA:
-        return held <= par.rtx_limit_bytes
-    return held <= pool.limit_bytes
-
-
 @kernel
 def fits_exactly(s, node, par, port, p, slot, charge, now_ps):
     """`fits`, made again on exact counts when it fails."""
@@ -308,29 +210,24 @@ def fits_exactly(s, node, par, port, p, slot, charge, now_ps):
 
 
 @kernel
-def lose(s, i):
-    """Drop a packet."""
-    s.clock[0].dropped += 1
-    give_packet(s, i)
-
-
-@kernel
 def admit_out(s, node, par, port, source, i, p, now_ps):
     """Egress admission; False: the packet was dropped and its ingress charge released."""
     slot = slot_of(par, p.tc)
     charge = charge_bytes(p.size_bytes)
+    if port.last_hop & FAILED:
+        drop_in(s, node, par, source, p, slot, charge)
+        lose_out(s, port, i)
+        return False
     if not lossless(par, p.tc) and not fits_exactly(s, node, par, port, p, slot, charge, now_ps):
         charge_in(s, node, par, source, slot, -charge)
         if par.trimming == 0 or (p.role != TRIMMABLE and p.role != TRIMMABLE_RTX):
-            port.tx_drops += 1
-            lose(s, i)
+            lose_out(s, port, i)
             return False
         trim(s, port, p)
         slot = slot_of(par, TC_TRIMMED)
         charge = charge_bytes(p.size_bytes)
         if not fits_exactly(s, node, par, port, p, slot, charge, now_ps):
-            port.tx_drops += 1
-            lose(s, i)
+            lose_out(s, port, i)
             return False
         charge_in(s, node, par, source, slot, charge)
     charge_out(s, node, par, port, slot, charge)
@@ -370,7 +267,8 @@ def arrive(s, node, par, k, now_ps):
     charge = charge_bytes(p.size_bytes)
     if not admit_in(s, node, par, source, k, p, slot, charge, now_ps):
         s.ins[node.in_begin + k].rx_drops += 1
-        lose(s, i)
+        s.clock[0].dropped += 1
+        give_packet(s, i)
         return
     flow = flow_slot(s, node, par, p)
     member = -1
@@ -385,7 +283,7 @@ def arrive(s, node, par, k, now_ps):
         keep_flow(s, flow, member, now_ps)
 
 
-# ---- the switch's own event loop ---------------------------------------------------------------------------------------
+# ---- the switch's own event loop -------------------------------------------------------------------------------------
 @small
 def short(s, node):
     """Whether one event might need more PACKET rows, for PFC frames, than there are."""

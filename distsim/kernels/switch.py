@@ -8,14 +8,15 @@ that port and at the window's end. In eager mode the ends of ports are events in
 from __future__ import annotations
 
 from ..state.tables import F_CE, TC_DATA, TC_TRIMMED, TRIMMABLE, TRIMMABLE_RTX, TRIMMED, TRIMMED_LAST_HOP
+from .ecmp import route
 from .jit import kernel, small
 from .links import charge_bytes, enqueue, occupancy_bytes, pop_strict, start_service
 from .pools import give_packet
-from .ecmp import route
 from .prefetch import prefetch
 from .rng import ECN_DRAW, uniform
 
 TRIMMED_WIRE_BYTES = 62
+FAILED = 4                    # bit of PORT.last_hop: routes do not know of it
 
 
 @small
@@ -73,8 +74,19 @@ def trim(s, port, p):
 
 
 @small
+def lose_out(s, port, i):
+    """Drop a packet at egress."""
+    port.tx_drops += 1
+    s.clock[0].dropped += 1
+    give_packet(s, i)
+
+
+@small
 def admit(s, par, port, i, p, now_ps):
-    """Offer the packet to the port's queue: start it, queue it, trim it or drop it."""
+    """Offer the packet to the port's queue: start it, queue it, trim it or drop it. A failed link loses it."""
+    if port.last_hop & FAILED:
+        lose_out(s, port, i)
+        return
     charge = charge_bytes(p.size_bytes)
     occupied = occupancy_bytes(s, port, p.tc, now_ps)
     if occupied + charge > limit_bytes(par, p):
@@ -85,9 +97,7 @@ def admit(s, par, port, i, p, now_ps):
             occupied = occupancy_bytes(s, port, TC_TRIMMED, now_ps)
             cut = occupied + charge <= par.trimmed_limit_bytes
         if not cut:
-            port.tx_drops += 1
-            s.clock[0].dropped += 1
-            give_packet(s, i)
+            lose_out(s, port, i)
             return
     if p.tc == TC_DATA:
         port.ecn_average += par.ecn_weight * (occupied + charge - port.ecn_average)

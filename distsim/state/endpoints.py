@@ -28,7 +28,8 @@ def nics_table(model: Model, here: Placement) -> np.ndarray:
     rows["port"] = here.port_of[model.routes.up_link[ids]]
     for name in ("ready_head", "ready_tail", "pdc_head", "pdc_tail"):
         rows[name] = -1
-    for name in ("rto_ps", "data_ps", "handoff_ps", "held_ps", "pass_ps", "wake_ps", "fail_ps", "police_ps", "release_ps"):
+    for name in ("rto_ps", "data_ps", "handoff_ps", "held_ps", "pass_ps", "wake_ps", "fail_ps", "police_ps",
+                 "release_ps"):
         rows[name] = t.INF_PS
     rows["up_read_ps"] = rows["wait_head"] = rows["wait_tail"] = -1
     par = model.nicpar[model.nic_param[ids]]

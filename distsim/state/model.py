@@ -49,6 +49,7 @@ class Model:
     nicpar : NICPAR rows; nic_param : i4[hosts], row of each NIC. swpar : SWPAR rows; switch_param : i4[switches].
     start_ps : when the workload starts, absolute. trigger_delay_ps : of notices to another host.
     shared : bool[switches], whose shared buffer can bind or is recorded; buffers : BUFFER[switches, CLASSES].
+    failed : bool[links], links that lose every packet given to them; routes do not know.
     watch : WATCH[1], what uet-monitor looks for; without it nothing is logged.
     """
 
@@ -64,6 +65,7 @@ class Model:
     trigger_delay_ps: int = 100_000
     shared: np.ndarray | None = None
     buffers: np.ndarray | None = None
+    failed: np.ndarray | None = None
     watch: np.ndarray | None = None
     warnings: list[str] = field(default_factory=list)
 

@@ -101,6 +101,8 @@ def ports_table(model: Model, here: Placement) -> np.ndarray:
     rows["node"] = here.row_of[link["src"]]
     rows["ifid"] = link["src_port"]
     rows["last_hop"] = (fabric.nodes["kind"][link["dst"]] == NIC) + 2 * link["uplink"]
+    if model.failed is not None:
+        rows["last_hop"] += (4 * model.failed[here.ports]).astype("u1")
     rows["queue_begin"] = np.arange(len(rows)) * t.QUEUES
     far = here.owner[link["dst"]]
     local = far == here.rank
@@ -157,7 +159,8 @@ def shared_tables(model: Model, here: Placement, nodes: np.ndarray, ports: int) 
     """Tables of PFC and shared buffers; one row each where nothing on this rank can need them."""
     switches = here.nodes[model.fabric.nodes["kind"][here.nodes] == SWITCH] - model.fabric.hosts
     shared = bool(nodes["shared"].any())
-    pfc = zeros(ports * t.QUEUES if model.pauses or shared else t.QUEUES, t.PFC)      # shared switches count marks there
+    counted = model.pauses or shared      # shared switches count marks there
+    pfc = zeros(ports * t.QUEUES if counted else t.QUEUES, t.PFC)
     pfc["xoff_since_ps"] = pfc["occupied_since_ps"] = -1
     pfc["refresh_ps"] = t.INF_PS
     shares = zeros(ports * t.QUEUES if shared else t.QUEUES, t.SHARE)

@@ -293,8 +293,4 @@ def check_retransmissions(shot: Snapshot, row: int, waiting: list[int]) -> None:
 def timeout_ps(shot: Snapshot, par: int, tries: int) -> int:
     """Timeout after the `tries`-th transmission: doubling up to the cap, or fixed (uet-model 2.1)."""
     scale: int = shot.nicpar.rto_ps[par]
-    if shot.nicpar.rto_fixed[par]:
-        return scale
-    return scale << min(max(tries, 1) - 1, shot.nicpar.rto_max_backoff[par])
-
-
+    return scale if shot.nicpar.rto_fixed[par] else scale << min(max(tries, 1) - 1, shot.nicpar.rto_max_backoff[par])

@@ -68,14 +68,14 @@ class State(NamedTuple):
 
 _I4, _I8 = np.dtype("i4"), np.dtype("i8")
 DTYPES: dict[str, np.dtype] = {
-    "packets": t.PACKET, "ports": t.PORT, "queues": t.QUEUE, "pfc": t.PFC,
-    "shares": t.SHARE, "buffers": t.BUFFER, "buffer_stats": t.BUFFER_STATS, "flowlets": t.FLOWLET, "ins": t.IN, "nodes": t.NODE, "next_ps": _I8,
+    "packets": t.PACKET, "ports": t.PORT, "queues": t.QUEUE, "pfc": t.PFC, "shares": t.SHARE, "buffers": t.BUFFER,
+    "buffer_stats": t.BUFFER_STATS, "flowlets": t.FLOWLET, "ins": t.IN, "nodes": t.NODE, "next_ps": _I8,
     "swpar": t.SWPAR, "nicpar": t.NICPAR, "nics": t.NICROW, "groups": t.GROUP, "group_hash": _I4, "tx": t.TXPDC,
-    "slots": t.SLOT, "rings": t.RING, "rx": t.RXPDC, "words": t.WORD, "rxmsg": t.RXMSG, "ops": t.OP, "edges": t.EDGE, "heap": t.PENDING,
-    "counters": t.COUNTERS, "buff": t.BUFF, "pcie": t.PCIE, "perf": t.PERF, "events": t.EVENT,
-    "monitor": t.MONITOR, "service": t.MONITOR, "chosen": t.CHOSEN, "watch": t.WATCH, "pools": t.POOL, "clock": t.CLOCK, "node_of_host": _I4, "host_leaf": _I4,
-    "host_port": _I4, "route": _I4, "flow_set": _I4, "set_begin": _I4, "set_count": _I4, "members": _I4, "crc": _I8, "keys": _I8, "outbox": t.PACKET,
-    "inbox": t.PACKET, "in_of_link": _I4, "link_of_in": _I4, "units": t.UNIT,
-    "order": _I4,
+    "slots": t.SLOT, "rings": t.RING, "rx": t.RXPDC, "words": t.WORD, "rxmsg": t.RXMSG, "ops": t.OP, "edges": t.EDGE,
+    "heap": t.PENDING, "counters": t.COUNTERS, "buff": t.BUFF, "pcie": t.PCIE, "perf": t.PERF, "events": t.EVENT,
+    "monitor": t.MONITOR, "service": t.MONITOR, "chosen": t.CHOSEN, "watch": t.WATCH, "pools": t.POOL,
+    "clock": t.CLOCK, "node_of_host": _I4, "host_leaf": _I4, "host_port": _I4, "route": _I4, "flow_set": _I4,
+    "set_begin": _I4, "set_count": _I4, "members": _I4, "crc": _I8, "keys": _I8, "outbox": t.PACKET,
+    "inbox": t.PACKET, "in_of_link": _I4, "link_of_in": _I4, "units": t.UNIT, "order": _I4,
 }
 assert tuple(DTYPES) == State._fields
