@@ -339,7 +339,7 @@ class Rank:
         state = self.holder.state
         for name, dtype, pool in (("events", t.EVENT, t.P_EVENT), ("monitor", t.MONITOR, t.P_MONITOR)):
             for row in to_array(getattr(state, name), dtype)[:cell(state.pools, pool, "used")]:
-                out.tables.setdefault((name, int(row["node"])), []).append(row.item())
+                out.tables.setdefault(f"{name} {row['node']}", []).append(row.item())
         stats = int(np.bitwise_or.reduce(self.model.nicpar["stats"]))
         kept = (("buff", t.BUFF, t.NIC_BUFFERS, t.STAT_BUFFERS), ("pcie", t.PCIE, t.PCIE_ENDS, t.STAT_PCIE))
         for name, dtype, width, bit in kept:
@@ -347,16 +347,17 @@ class Rank:
                 continue
             rows = to_array(getattr(state, name), dtype)
             for k, node in enumerate(self.nic_ids()):
-                out.tables[name, int(node)] = rows[k * width:(k + 1) * width].tolist()
+                out.tables[f"{name} {node}"] = rows[k * width:(k + 1) * width].tolist()
         pfc = to_array(state.pfc, t.PFC)
         if len(pfc) == len(self.here.ports) * t.QUEUES and self.model.pauses:
             for k, link in enumerate(self.here.ports):
-                out.tables["pfc", int(link)] = pfc[k * t.QUEUES:(k + 1) * t.QUEUES].tolist()
+                out.tables[f"pfc {link}"] = pfc[k * t.QUEUES:(k + 1) * t.QUEUES].tolist()
 
 
-def finish(ranks: list[Rank], ticks: list[Any]) -> Outcome:
+def finish(ranks: list[Rank], ticks: list[Any], stop_ps: int) -> Outcome:
     out = Outcome(ticks=ticks)
     for rank in ranks:
+        rank.settle(stop_ps)
         rank.add_to(out)
     return out
 
@@ -388,7 +389,7 @@ def run_windows(model: Model, owner: np.ndarray | None = None, *, seed: int | No
         if nearest >= FOREVER:
             ticks.append(tick_all(ranks, next_tick))
         if nearest >= min(stop_ps, FOREVER):
-            return finish(ranks, ticks)
+            return finish(ranks, ticks, stop_ps)
         end = min(nearest + ranks[0].here.window_ps, next_tick, stop_ps)
         if seed is not None and rng.random() < 0.7:
             end = min(end, nearest + rng.choice([1, 1000, 84_040, 500_000, 3_000_000]))
@@ -480,7 +481,7 @@ def run_oracle(model: Model, *, seed: int = 0, tick_ps: int = 20_000_000, stop_p
         next_tick += tick_ps
     if not pending:
         ticks.append(tick_all([rank], next_tick))
-    return finish([rank], ticks)
+    return finish([rank], ticks, stop_ps)
 
 
 def nic_instant(rank: Rank, k: int, now_ps: int) -> None:

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from simkit import random_model, run_oracle, run_windows
+from simkit import random_feature_model, random_model, run_oracle, run_windows
 
 from distsim.state.verify import verify
 
@@ -61,6 +61,41 @@ def test_windows_equal_the_global_queue_core(seed):
 @pytest.mark.parametrize("seed", [seed for seed in SEEDS if seed not in CORE])
 def test_windows_equal_the_global_queue(seed):
     agree(seed)
+
+
+def agree_on_features(seed: int) -> None:
+    """The same with PFC, shared buffers, PCIe, pools, prefetch, REPS, hashes, flowlets, failed links and every log.
+
+    A run stops after a millisecond: with a failed link on its only path a message never ends.
+    """
+    model = random_feature_model(seed)
+    stop = model.start_ps + 1_000_000_000
+    truth = run_oracle(model, seed=seed, stop_ps=stop)
+    assert run_windows(model, stop_ps=stop, check=sometimes_verify()).differs(truth) == ""
+    assert run_windows(model, seed=seed, least=True, stop_ps=stop).differs(truth) == ""
+    for ranks in (2, 3, 4):
+        owner = owners(model, seed + ranks, ranks)
+        assert run_windows(model, owner, seed=seed if ranks > 2 else None, stop_ps=stop).differs(truth) == ""
+    model.swpar["eager"] = 1
+    assert run_windows(model, stop_ps=stop).differs(truth) == ""
+    assert run_windows(model, owners(model, seed, 2), seed=seed, least=True, stop_ps=stop).differs(truth) == ""
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("seed", [4, 23])
+def test_features_equal_the_global_queue_core(seed):
+    agree_on_features(seed)
+
+
+@pytest.mark.parametrize("seed", [seed for seed in range(30) if seed not in (4, 23)])
+def test_features_equal_the_global_queue(seed):
+    agree_on_features(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1000, 1400))
+def test_features_equal_the_global_queue_long(seed):
+    agree_on_features(seed)
 
 
 @pytest.mark.slow
