@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PAYLOAD_OVERHEAD_BYTES = 106
 UNFINISHED_LISTED = 10
 TOTALS = ("hops", "created", "delivered", "trimmed", "dropped", "ties", "sends_done", "ops_started")
-SUMMED = (*TOTALS, "in_flight", "retransmitted", "unfinished")
+SUMMED = (*TOTALS, "in_flight", "retransmitted", "unfinished", "dropped_by_nics", "waits_for_pdc_id")
 
 
 def rank_totals(session: Session) -> dict[str, Any]:
@@ -36,9 +36,11 @@ def rank_totals(session: Session) -> dict[str, Any]:
     pending = np.flatnonzero((ops["kind"] == SEND) & (ops["state"] != t.OP_DONE))
     perf = np.concatenate(session.perf) if session.perf else np.zeros(0, t.PERF)
     wall = {"hot_s": timing.kernels, "records_s": timing.records, "exchange_s": exchange.seconds}
+    counters = to_array(state.counters, t.COUNTERS)
     return {name: cell(state.clock, 0, name) for name in TOTALS} | {
+        "dropped_by_nics": cell(state.clock, 0, "rx_dropped"), "waits_for_pdc_id": int(counters["pdc_waits"].sum()),
         "in_flight": cell(state.pools, t.P_PACKET, "used"),
-        "retransmitted": int(to_array(state.counters, t.COUNTERS)["num_rtx"].sum()),
+        "retransmitted": int(counters["num_rtx"].sum()),
         "unfinished": len(pending),
         "unfinished_list": [unfinished(session, ops[row]) for row in pending[:UNFINISHED_LISTED]],
         "perf": perf.tobytes(), "files": session.records.files(), "wall": session.wall | wall,
@@ -70,11 +72,13 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     if session.simulation.interrupted:
         status, code = "interrupted", EXIT_INTERRUPTED
     files = [file for rank in ranks for file in rank["files"]]
-    session.model.warnings.extend(records.limit_warnings(files, session.config.parameters.MaxRecordRows))
+    limited = records.limit_warnings(files, session.config.parameters.MaxRecordRows)
+    session.model.warnings.extend(limited)
     info = run_info(session, status, total, perf, files, ranks)
     records.write_run_json(session.output, session.config.simulation, info)
     totals = final_totals(session, total, info, ranks)
     lines = summary_lines(perf, totals, link_goodput_gbps(session), files, str(session.output))
+    lines += [f"warning: {line}" for line in limited]
     if status == "interrupted":
         lines.append("interrupted: the records hold what was simulated until then")
     return {"exit_code": code, "lines": lines, "info": info}
@@ -111,7 +115,8 @@ def run_info(session: Session, status: str, total: dict[str, int], perf: np.ndar
     config = session.config
     wall = {key: max(rank["wall"][key] for rank in ranks) for key in ranks[0]["wall"]}
     busy = max(rank["wall"]["hot_s"] + rank["wall"]["exchange_s"] for rank in ranks)
-    counts = ("hops", "created", "delivered", "trimmed", "dropped", "in_flight", "retransmitted", "ties")
+    counts = ("hops", "created", "delivered", "trimmed", "dropped", "dropped_by_nics", "in_flight", "retransmitted", "ties",
+              "waits_for_pdc_id")
     return {
         "simulation": config.simulation, "status": status, "seed": config.seed,
         "configuration": config.canonical(), "configuration_sha256": config.digest(), "versions": versions(),

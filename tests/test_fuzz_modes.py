@@ -8,29 +8,36 @@ import subprocess
 import sys
 
 import pytest
-from simkit import KERNELS, Rank, random_model, run_windows
+from simkit import KERNELS, Rank, random_feature_model, random_model, run_windows
 
 from distsim.kernels.mode import BOUNDSCHECK, COMPILED
 
-SEEDS = (0, 3, 5)
+SEEDS, FEATURE_SEEDS = (0, 3, 5), (0, 3, 10, 16)
+STOP_PS = 1_000_000_000
 PROGRAM = """
 import json, sys
-from simkit import random_model, run_windows
-print(json.dumps([run_windows(random_model(seed)).__dict__ for seed in json.loads(sys.argv[1])]))
+from test_fuzz_modes import outcomes
+print(json.dumps(outcomes()))
 """
 
 
+def outcomes() -> list:
+    """What small models, plain and with every feature, come to."""
+    plain = [run_windows(random_model(seed)).__dict__ for seed in SEEDS]
+    features = [run_windows(random_feature_model(seed), stop_ps=STOP_PS).__dict__ for seed in FEATURE_SEEDS]
+    return [*plain, *features]
+
+
 def elsewhere(**environment: str) -> list:
-    """Outcomes of SEEDS from a process of its own."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM, json.dumps(SEEDS)], capture_output=True, text=True,
+    """The outcomes from a process of its own."""
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True,
                           check=True, cwd=os.path.dirname(__file__), env={**os.environ, **environment})
     return json.loads(done.stdout)
 
 
 @pytest.mark.skipif(not COMPILED, reason="compares compiled kernels with the twin")
 def test_the_plain_python_twin_gives_the_same_results():
-    here = json.loads(json.dumps([run_windows(random_model(seed)).__dict__ for seed in SEEDS]))
-    assert elsewhere(NUMBA_DISABLE_JIT="1") == here
+    assert elsewhere(NUMBA_DISABLE_JIT="1") == json.loads(json.dumps(outcomes()))
 
 
 @pytest.mark.core
