@@ -53,19 +53,24 @@ def flow(src: int, dst: int, size: str = "200KB", **more: Any) -> dict[str, Any]
     return {"from": src, "to": dst, "size": size, **more}
 
 
+def ticks(seconds: float) -> dict[str, Any]:
+    """The same interval for all periodic records."""
+    return {GLOBAL + "NDStatsReportInterval": seconds, GLOBAL + "NetworkBufferStatsReportingInterval": seconds,
+            BUFFER + "BufferStatsReportInterval": f"{seconds * 1e6:g}us"}
+
+
 # ---- bases -----------------------------------------------------------------------------------------------------------
 # Two racks of four NICs (0..3 and 4..7) on two spines; every record on, a tick every 10 us.
 FABRIC = {"kind": "leaf-spine", "racks": 2, "nics_per_rack": 4, "spines": 2}
 RECORDS_ON = {
-    **{GLOBAL + name: 1e-5 for name in ("StartTime", "ClientStartOffset", "NDStatsReportInterval",
-                                        "NetworkBufferStatsReportingInterval")},
+    **{GLOBAL + name: 1e-5 for name in ("StartTime", "ClientStartOffset")}, **ticks(1e-5),
     GLOBAL + "RunTime": 2e-3,
     **{GLOBAL + name: True for name in (
         "EnableNetDeviceStatLogging", "EnablePFCECNStatsLogging", "EnableNetworkBufferStatsReporting",
         "EnablePCIeStatsLogging", "EnableTopologyReport", "EnableTierHop", "EnableMPIStats", "EnableMPIProfiling",
         "EnableCPUMemStats", "EnableSwitchBufferStats")},
     "nic.EnableBufferStats": True, "nic.EnableTransportStats": True, "nic.EnableEventLogging": True,
-    MONITOR + "EnableUETMonitor": True, BUFFER + "BufferStatsReportInterval": "10us"}
+    MONITOR + "EnableUETMonitor": True}
 POLICY = {BUFFER + "UETPolicyEnabled": True, BUFFER + "EnablePFC": NO_PFC}
 TRIMMING = {**POLICY, "switch.PacketTrimmer.TrimmingEnabled": True, PDS + "TrimmingEnabled": True,
             BUFFER + "PlaneBDP": "100KB"}
@@ -92,18 +97,18 @@ BASES = {
     "both ways": Base([flow(0, 4), flow(4, 0)]),
     "in turn": Base([flow(0, 4, id=1), flow(4, 1, id=2, after=[1])]),
     "crowd": Base(CROWD),
-    "marked": Base([flow(src, 0, "1MB") for src in (1, 2, 4)],
+    "marked": Base([flow(1, 0, "2MB"), flow(2, 0, "500KB"), flow(4, 0, "500KB")],
                    {**POLICY, BUFFER + "PlaneBDP": "200KB", ECN + "MinThreshold": 0.02, ECN + "MaxThreshold": 0.3}),
     "trimmed": Base([flow(src, 0, "400KB") for src in (1, 2, 3, 4, 5)], TRIMMING),
-    "dropped": Base(CROWD, {**POLICY, BUFFER + "PlaneBDP": "60KB", BUFFER + "QueueDropThreshold": 2}),
-    "slow host": Base(CROWD, SLOW_HOST),
+    "dropped": Base(CROWD, {**POLICY, **ticks(5e-5), BUFFER + "PlaneBDP": "60KB", BUFFER + "QueueDropThreshold": 2}),
+    "slow host": Base(CROWD, {**SLOW_HOST, **ticks(5e-5)}),
     "paused": Base([*CROWD, flow(4, 6)], PFC),
-    "no way": Base([flow(0, 4, "20KB")],
-                   {GLOBAL + "FailedLinks": ["RackSwitch-0--SpineSwitch-0", "RackSwitch-0--SpineSwitch-1"]}),
+    "no way": Base([flow(0, 4, "20KB")], {
+        **ticks(1e-3), GLOBAL + "FailedLinks": ["RackSwitch-0--SpineSwitch-0", "RackSwitch-0--SpineSwitch-1"]}),
     "reps": Base([flow(0, 4, "1MB")], {
-        GLOBAL + "FailedLinks": ["RackSwitch-0--SpineSwitch-0"],
+        **ticks(1e-4), GLOBAL + "FailedLinks": ["RackSwitch-0--SpineSwitch-0"],
         PDS + "PacketSprayingType": "Recycled Entropy Packet Spraying", GLOBAL + "RunTime": 1e-3}),
-    "lossy": Base(CROWD, {**PRIVATE, BUFFER + "TotalSharedBufferSize": "400KB"}),
+    "lossy": Base(CROWD, {**PRIVATE, **ticks(5e-5), BUFFER + "TotalSharedBufferSize": "400KB"}),
 }
 
 
@@ -144,8 +149,12 @@ def total(frame: Any, column: str) -> Any:
     return frame[column].sum()
 
 
+def mean(frame: Any, column: str) -> Any:
+    return frame[column].mean()
+
+
 def most(frame: Any, column: str) -> Any:
-    return frame[column].max()
+    return frame[column].max() or 0
 
 
 def least(frame: Any, column: str) -> Any:
@@ -160,15 +169,15 @@ def rows(frame: Any, column: str) -> Any:
     return frame[column].to_list()
 
 
-HOW = {"total": total, "most": most, "least": least, "kinds": kinds, "rows": rows}
+HOW = {"total": total, "mean": mean, "most": most, "least": least, "kinds": kinds, "rows": rows}
 
 
 @dataclass(frozen=True)
 class Case:
     """`value` in place of what `base` has makes a figure of a record greater, less or other.
 
-    look : "record how column", how a column of the record is made one figure: total, most, least, kinds (different
-    values) or rows (all of them). given : set in both runs. only : columns and the values of rows looked at.
+    look : "record how column", how a column of the record is made one figure: total, mean, most (0 of none), least, kinds
+    (different values) or rows (all of them). given : set in both runs. only : columns and the values of rows looked at.
     """
 
     base: str

@@ -24,12 +24,12 @@ TABLE = {
                                      {CC + "QuickAdaptGate": 0}),
     CC + "OverrideUetSpecMaxCWind": Case("one", True, "uet-transport-stats most ivl_calc_max_cwnd_bytes", "<",
                                          {CC + "MaxCongestionWindow": 10}),
-    CC + "MaxCongestionWindow": Case("one", 20, "uet-transport-stats most ivl_calc_max_cwnd_bytes", ">", TEN_PACKETS),
+    CC + "MaxCongestionWindow": Case("one", 20, "uet-monitor least congestion_window", ">", TEN_PACKETS),
     CC + "ReceiverCongestionLowThreshold": Case(
         "slow host", 70.0, "uet-transport-stats total ivl_calc_mean_rcvr_cwnd_pen", "<"),
     CC + "ReceiverCongestionHighThreshold": Case(
         "slow host", 30.0, "uet-transport-stats total ivl_calc_mean_rcvr_cwnd_pen", ">"),
-    CC + "RestoreCWindEnable": Case("slow host", True, "uet-transport-stats most ivl_calc_max_cwnd_bytes", ">"),
+    CC + "RestoreCWindEnable": Case("slow host", True, "uet-monitor mean congestion_window", ">"),
     CC + "MaxMultiplicativeDecreaseJump": Case("marked", 1.0, MEAN_WINDOW, ">"),
     CC + "AlphaMultiplier": Case("marked", 40.0, MEAN_WINDOW, ">"),
     CC + "FairIncreaseMultiplier": Case("marked", 50.0, WINDOW, "!="),

@@ -32,7 +32,7 @@ ONE_SEGMENT = {RX_DATA: "4096B", TX_DATA: "0B", LANES: 8}
 WEIGHTED = {OUT + "QueueSchedulingType": "WeightedRoundRobin"}
 SMALL_WINDOW = {"nic.TransportProcessingLayers.ScalaUETCongestionControl.OverrideUetSpecMaxCWind": True,
                 "nic.TransportProcessingLayers.ScalaUETCongestionControl.MaxCongestionWindow": 10}
-EIGHTH = {PDS + "AckRequestEveryNthPacket": 8}
+SEVENTH = {PDS + "AckRequestEveryNthPacket": 7}      # of 49 packets
 REPEATED = {MSS: 256}
 
 
@@ -57,7 +57,7 @@ RECEIVE = {
     IN + "PfcStaticXoffThreshold": Case(
         "slow host", [0.8, 0.8, 0, 0, 0, 0, 0, 0], "ecn-pfc-stats total pfcxoff_tx", "<", NIC_PAUSES, {"tier": 3}),
     IN + "PfcXonResumeThreshold": Case(
-        "slow host", [0.1, 0.4, 0, 0, 0, 0, 0, 0], "ecn-pfc-stats most pfc_time_paused_usec", ">", NIC_PAUSES),
+        "slow host", [0.1, 0.4, 0, 0, 0, 0, 0, 0], "ecn-pfc-stats most pfcxoff_tx", "<", NIC_PAUSES, {"tier": 3}),
     IN + "QuantaValue": Case(
         "slow host", [100, 100, 0, 0, 0, 0, 0, 0], "ecn-pfc-stats most pfcxoff_tx", ">", NIC_PAUSES, {"tier": 3}),
 }
@@ -84,8 +84,7 @@ HOST = {
 }
 DELIVERY = {
     PDS + "TrimmingEnabled": Case("trimmed", False, "uet-transport-stats total ivl_nack_pkts_sent", "<"),
-    PDS + "UseDistinctDSCPForRetransmits": Case(
-        "trimmed", False, "uet-monitor kinds DSCP_type", "<"),
+    PDS + "UseDistinctDSCPForRetransmits": Case("trimmed", False, "uet-monitor kinds DSCP_type", "<"),
     PDS + "PDCGroupsEnabled": Case("two", False, "perf most perf_metric_usec", "<", SMALL_WINDOW),
     PDS + "PrefetchBufferEnable": Case("one", True, "uet-monitor most NIC_prefetched_bytes", ">"),
     PDS + "PrefetchBufferSize": Case("one", 4202, "uet-monitor most NIC_prefetched_bytes", "<",
@@ -97,9 +96,8 @@ DELIVERY = {
     PDS + "FixedRexmitTimeEnable": Case("no way", True, "uet-transport-stats total ivl_num_rto", ">"),
     PDS + "FixedRexmitTimeout": Case("no way", "300us", "uet-transport-stats total ivl_num_rto", "<",
                                      {PDS + "FixedRexmitTimeEnable": True}),
-    PDS + "AckRequestFirstPacket": Case("one", False, "uet-transport-stats total ivl_ack_pkts_sent", "<", EIGHTH),
-    PDS + "AckRequestLastPacket": Case("one", False, "uet-transport-stats total ivl_ack_pkts_sent", "<",
-                                       {PDS + "AckRequestEveryNthPacket": 7}),
+    PDS + "AckRequestFirstPacket": Case("one", False, "uet-transport-stats total ivl_ack_pkts_sent", "<", SEVENTH),
+    PDS + "AckRequestLastPacket": Case("one", False, "perf total perf_metric_usec", ">", SEVENTH),      # by a timeout
     PDS + "AckRequestEveryNthPacket": Case("one", 8, "uet-transport-stats total ivl_ack_pkts_sent", "<"),
     MSS: Case("one", 1024, "uet-transport-stats total ivl_write_pkts_sent", ">"),
 }

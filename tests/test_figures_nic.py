@@ -13,14 +13,15 @@ Asserted elsewhere:
 from __future__ import annotations
 
 import pytest
-from engine_cases import DOORBELL, FRAME, READY, US, Run, model, nic, one_rack, run, send, switch
+from engine_cases import DOORBELL, FRAME, READY, US, Run, model, nic, one_rack, ready_ps, run, send, switch
 from test_analytic_hosts import slow_receiver, there
 
 from distsim.config import from_dict
-from distsim.kernels import entry
+from distsim.config.nic import Nic
+from distsim.kernels import egress, entry
 from distsim.kernels.spray import reps
 from distsim.state import tables as t
-from distsim.state.allocate import cell
+from distsim.state.allocate import cell, set_cell
 
 pytestmark = pytest.mark.core
 
@@ -32,7 +33,7 @@ DATA_THERE = READY + 2 * FRAME + 200_000     # the first packet, in a rack
 @pytest.mark.parametrize("payload, on_the_wire", [(4096, 4202), (1, 107), (0, 106)])
 def test_sizes_of_data(payload, on_the_wire):
     # 44 + 16 + 8 + 20 B of headers make the IP datagram, 18 B of Ethernet the frame.
-    going = run(one_rack(2), [send(0, 1, payload)]).to(DATA_THERE)
+    going = run(one_rack(2), [send(0, 1, payload)]).to(ready_ps(payload) + 1)
     assert going.port("NIC-0", "RackSwitch-0", "tx_bytes") == on_the_wire
     going.end()
     assert cell(going.state.ins, int(going.rank.here.in_of[going.link("RackSwitch-0", "NIC-1")]), "rx_bytes") == (
@@ -45,7 +46,7 @@ def test_sizes_of_control_packets():
     going = Run(model(one_rack(2), [send(0, 1, 4096)], nic=nic({"TrimmingEnabled": True}), switch=kind))
     going.set_limit("RackSwitch-0", 0)
     seen = set()
-    for at in range(READY, 4 * US, 500):                     # each is on a link for 100 ns
+    for at in range(READY + FRAME, 4 * US, 50_000):                     # each is on a link for 100 ns
         for way in (("RackSwitch-0", "NIC-1"), ("NIC-1", "RackSwitch-0")):
             seen |= set(going.to(at).under_way(*way, "ptype", "role", "size_bytes"))
         if any(kind == t.NACK for kind, *_ in seen):
@@ -90,10 +91,10 @@ def test_14_lanes_keep_up_with_the_wire_and_13_do_not():
     # 4,368 B in 79.2 or 85.3 ns, a packet every 84.04 ns. With buffers for one write (8 headers of 34 B) each packet
     # waits for the one before or does not.
     def waiting(lanes: int) -> int:
-        config = nic(nic_lanes=lanes)
-        near = config.HostInterface.NICSide.PCIeGen3_0.NicDeviceLayer.NicPCIeInterface
-        near.TransactionLayer.TXHeaderBufferSize = 272
-        going = run(one_rack(2), [send(0, 1, 100 * 4096)], nic=config)
+        settings = nic(nic_lanes=lanes).model_dump(mode="json", by_alias=True)
+        near = settings["HostInterface"]["NICSide"]["PCIeGen3.0"]["NicDeviceLayer"]["NicPCIeInterface"]
+        near["TransactionLayer"]["TXHeaderBufferSize"] = "272B"
+        going = run(one_rack(2), [send(0, 1, 100 * 4096)], nic=Nic.model_validate(settings))
         return going.to(DATA_THERE + 90 * FRAME + 2_480).nic(1, "ingress_bytes")
 
     assert waiting(14) == 0 and waiting(13) > 0
@@ -149,9 +150,16 @@ def test_reps_explores_9_of_71_packets_after_a_freeze():
 
 # ---- pools -----------------------------------------------------------------------------------------------------------
 def test_328_acks_fill_the_control_pool_of_25_600_bytes():
-    par = run(one_rack(2), [send(0, 1, 1)]).state.nicpar
-    room = cell(par, 0, "egress_control_bytes")
-    assert room == 25_600 and 328 * 78 <= room < 329 * 78
+    made = model(one_rack(2), [send(0, 1, 1)])
+    made.nicpar["stats"] = t.STAT_BUFFERS
+    going = Run(made)
+    going.rank.holder.ensure_room(t.P_PACKET, 512)
+    state = going.state
+    for row in range(330):
+        set_cell(state.packets, row, "size_bytes", 78)
+        egress.hand_down(going.rank.ref, 0, row, state.packets[row])
+        assert going.nic(0, "control_bytes") == (row + 1) * 78
+        assert cell(state.buff, t.TX_TC1, "overflow") == max(0, row + 1 - 328)     # it is over-full, nothing is lost
 
 
 # ---- records ---------------------------------------------------------------------------------------------------------
@@ -160,7 +168,8 @@ def test_first_rows_at_0_003_s_and_the_pools_of_net_buff_stats(tmp_path):
 
     config = {
         "simulation": "first", "fabric": {"kind": "leaf-spine", "racks": 1, "nics_per_rack": 2, "spines": 0},
-        "workload": {"kind": "flows", "flows": [{"from": 0, "to": 1, "size": "4KB"}]}, "nic": {"EnableBufferStats": True},
+        "workload": {"kind": "flows", "flows": [{"from": 0, "to": 1, "size": "4KB"}]},
+        "nic": {"EnableBufferStats": True},
         "SimulationParameters": {"EnableNetworkBufferStatsReporting": True, "EnablePCIeStatsLogging": True}}
     assert from_dict(config).parameters.StartTime == 0.001
     found = distsim.run(config, tmp_path / "run")
@@ -171,4 +180,4 @@ def test_first_rows_at_0_003_s_and_the_pools_of_net_buff_stats(tmp_path):
         "RX_TC0_BUFFER": 3_600_000, "RX_TC1_BUFFER": 400_000, "TX_TC0_BUFFER": 230_400, "TX_TC1_BUFFER": 25_600}
     # 4000 B of payload, received at their IP size and sent at the frame's.
     most = dict(pools.select("buffer_id", "max_occupancy_B").iter_rows())
-    assert (most["RX_TC0_BUFFER"], most["TX_TC1_BUFFER"]) == (0, 78)
+    assert (most["RX_TC0_BUFFER"], most["TX_TC1_BUFFER"]) == (4088, 78)

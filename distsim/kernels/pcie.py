@@ -30,7 +30,7 @@ def headers_bytes(payload_bytes):
     return OVERHEAD_BYTES * ((payload_bytes + (1 << TRANSFER_SHIFT) - 1) >> TRANSFER_SHIFT)
 
 
-@kernel
+@small
 def enter_up(s, nic, par, data_bytes, header_bytes, now_ps):
     """When the NIC's transmit buffer takes a segment offered now, after all offered before."""
     at = max(now_ps, nic.up_accept_ps)
@@ -49,7 +49,7 @@ def enter_up(s, nic, par, data_bytes, header_bytes, now_ps):
     return at
 
 
-@kernel
+@small
 def push_up(s, nic, end_ps, data_bytes, header_bytes):
     """Note a segment in the transmit buffer until `end_ps`."""
     if nic.up_tail - nic.up_head >= nic.up_room:
@@ -82,7 +82,7 @@ def post_write(s, nic_row, par, payload_bytes, now_ps):
     return at
 
 
-@kernel
+@small
 def request(s, nic_row, par, now_ps):
     """Send a read request; returns when it has reached the host. Requests of one instant share a buffer entry."""
     nic = s.nics[nic_row]

@@ -6,53 +6,61 @@ import numpy as np
 
 # ---- NIC ----------------------------------------------------------------------------------------------------------
 NICROW = np.dtype([
+    # first cache line: what is looked at before every event
     ("node", "i4"),               # local node row
     ("port", "i4"),               # PORT row of the uplink
-    ("ready_head", "i4"), ("ready_tail", "i4"),      # groups ready to send
-    ("pdc_head", "i4"), ("pdc_tail", "i4"),          # all open sending PDCs, in order of creation
+    ("heap_begin", "i4"), ("heap_size", "i4"),       # pending operations, a binary heap
+    ("pool_wait", "i4"),          # 1: the transmit pass stopped at a full egress pool; 2: it is to be gone on with
+    ("serving", "i4"),            # 1: the frame in service has not been released yet
+    ("paused", "i4"),             # bit c: a pause was received for class c (it may be over)
+    ("monitored", "i4"),          # 1: the frame in service is in `service` for uet-monitor
     ("rto_ps", "i8"),             # no retransmission timer expires before this
-    ("now_ps", "i8"),             # latest event
-    ("op_begin", "i4"), ("op_count", "i4"), ("op_first", "i4"),      # its operations: rows, global id of the first
-    ("rx_begin", "i4"), ("rx_count", "i4"), ("rx_first", "i4"),      # messages it receives, likewise
-    ("heap_begin", "i4"), ("heap_size", "i4"), ("heap_room", "i4"),  # pending operations, a binary heap
-    ("next_tx_id", "i4"), ("next_rx_id", "i4"),      # PDC ids to try next
-    ("open_tx", "i4"), ("open_rx", "i4"),
+    ("pass_ps", "i8"),            # when the transmit process starts next (doorbell), INF_PS: not
+    ("wake_ps", "i8"),            # lower bound of when a full pool has drained to wake_bytes, INF_PS: nobody waits
+    ("fail_ps", "i8"),            # no early failure is due before this
+    # second
+    ("police_ps", "i8"),          # while a pause is outstanding: its next refresh or release of the pool, else INF_PS
+    ("data_ps", "i8"),            # when the first of the fetch ring is ready, INF_PS: empty
+    ("handoff_ps", "i8"),         # when the next payload arrives from the host, INF_PS: none on its way
+    ("held_ps", "i8"),            # release of the first held ACK, INF_PS: none
+    ("hold_until_ps", "i8"),      # release of the last held ACK
+    ("release_ps", "i8"),         # when the receive pool gives up its next charge, INF_PS: it holds none
+    ("egress_bytes", "i8"),       # reserved in the data class's transmit pool
+    ("control_bytes", "i8"),      # waiting or in service, control class
+    # third
+    ("ready_head", "i4"), ("ready_tail", "i4"),      # groups ready to send
+    ("op_begin", "i4"), ("op_first", "i4"),          # its operations: rows, global id of the first
+    ("rx_begin", "i4"), ("rx_first", "i4"),          # messages it receives, likewise
     # fetch ring (RING rows: ready time, TXPDC row, PSN): first transmissions from the fetch's issue to their turn at
     # the port. [head, handed) wait in the egress queue, [handed, tail) are being fetched; `credit` >= handed: the first
     # whose payload is still in the host's transmit buffer. Positions count on and wrap with `fetch_room`.
     ("fetch_begin", "i4"), ("fetch_room", "i4"),
     ("fetch_head", "i4"), ("fetch_handed", "i4"), ("fetch_credit", "i4"), ("fetch_tail", "i4"),
-    ("data_ps", "i8"),            # when the first of the ring is ready, INF_PS: empty
-    ("handoff_ps", "i8"),         # when the next payload arrives from the host, INF_PS: none on its way
-    ("held_ps", "i8"),            # release of the first held ACK, INF_PS: none
-    ("hold_until_ps", "i8"),      # release of the last held ACK
-    ("egress_bytes", "i8"),       # reserved in the data class's transmit pool
-    ("control_bytes", "i8"),      # waiting or in service, control class
-    ("serving", "i4"),            # 1: the frame in service has not been released yet
-    ("pool_wait", "i4"),          # 1: the transmit pass stopped at a full egress pool; 2: it is to be gone on with
-    ("paused", "i4"),             # bit c: a pause was received for class c (it may be over)
-    ("monitored", "i4"),          # 1: the frame in service is in `service` for uet-monitor
-    ("pass_ps", "i8"),            # when the transmit process starts next (doorbell), INF_PS: not
-    ("wake_ps", "i8"),            # lower bound of when a full pool has drained to half, INF_PS: nobody waits
-    ("wake_bytes", "i8"),         # the level it has to drain to
-    ("fail_ps", "i8"),            # no early failure is due before this
-    ("prefetch_bytes", "i8"),
-    # PCIe, NIC to host ("up") and host to NIC ("down")
+    # NIC's transmit buffer of PCIe, RING: end on the lanes, data, header
+    ("up_begin", "i4"), ("up_room", "i4"), ("up_head", "i4"), ("up_tail", "i4"),
+    # fourth: PCIe, NIC to host ("up") and host to NIC ("down")
     ("up_free_ps", "i8"), ("down_free_ps", "i8"),    # end of what has been queued for the lanes
     ("up_accept_ps", "i8"), ("down_accept_ps", "i8"),            # when the last segment got into the transmit buffer
     ("up_data_bytes", "i8"), ("up_header_bytes", "i8"),          # in the transmit buffers
     ("down_data_bytes", "i8"), ("down_header_bytes", "i8"),
-    # RING: end on the lanes, data, header
-    ("up_begin", "i4"), ("up_room", "i4"), ("up_head", "i4"), ("up_tail", "i4"),
+    # fifth
     ("up_read_ps", "i8"),         # when the last entry was made if it holds read requests, else -1
-    # receive pool of the data class; RING: accepted by PCIe at, bytes
-    ("ingress_bytes", "i8"), ("release_ps", "i8"),
+    ("ingress_bytes", "i8"),      # receive pool of the data class; RING: accepted by PCIe at, bytes
+    ("now_ps", "i8"),             # latest event
+    ("wake_bytes", "i8"),         # the level that a full pool has to drain to
+    ("prefetch_bytes", "i8"),
     ("in_begin", "i4"), ("in_room", "i4"), ("in_head", "i4"), ("in_tail", "i4"),
     ("turn_class", "i4"), ("turn_left", "i4"),       # RoundRobin, WeightedRoundRobin
+    # sixth
+    ("pdc_head", "i4"), ("pdc_tail", "i4"),          # all open sending PDCs, in order of creation
+    ("op_count", "i4"), ("rx_count", "i4"), ("heap_room", "i4"),
+    ("next_tx_id", "i4"), ("next_rx_id", "i4"),      # PDC ids to try next
+    ("open_tx", "i4"), ("open_rx", "i4"),
     ("groups_made", "i4"), ("ids_made", "i4"),
     ("wait_head", "i4"), ("wait_tail", "i4"),        # operations waiting for a PDC id
-    ("police_ps", "i8"),          # while a pause is outstanding: its next refresh or release of the pool, else INF_PS
+    ("spare_a", "i4"), ("spare_b", "i8"),
 ], align=True)
+assert NICROW.itemsize == 384
 
 S_STRICT, S_ROUND_ROBIN, S_WEIGHTED = 0, 1, 2
 STAT_BUFFERS, STAT_EVENTS, STAT_MONITOR, STAT_PCIE = 1, 2, 4, 8
@@ -104,16 +112,16 @@ GROUP = np.dtype([
     ("ignored_bytes", "i8"), ("to_ignore_bytes", "i8"), ("fast_count_bytes", "i8"),
     ("last_adjust_ps", "i8"), ("last_decrease_ps", "i8"), ("qa_end_ps", "i8"),
     ("max_window_bytes", "f8"), ("saved_cwnd_bytes", "f8"),
-    ("qa_trigger", "i4"), ("fast_mode", "i4"),
+    ("qa_trigger", "i2"), ("fast_mode", "i2"),
     # scheduling and life
     ("nic", "i4"), ("dst", "i4"), ("key_pdc", "i4"), ("hash_next", "i4"),
-    ("ref_count", "i4"), ("in_ready", "i4"), ("ready_next", "i4"), ("param", "i4"),
+    ("ref_count", "i4"), ("in_ready", "i2"), ("frozen", "i2"), ("ready_next", "i4"), ("param", "i4"),
     ("turn_head", "i4"), ("turn_tail", "i4"),        # PDCs with something to send, in turn
     ("spray_step", "i4"), ("incarnation", "i4"),     # incarnation: how many groups the NIC had made before
     ("fetched_bytes", "i8"),      # nominal bytes fetched from the host and not yet acknowledged
     # Recycled Entropy Packet Spraying: a ring of RING rows
     ("reps_begin", "i4"), ("reps_head", "i4"), ("reps_count", "i4"), ("reps_stored", "i4"), ("reps_reuse", "i4"),
-    ("frozen", "i4"), ("explore_left", "i4"), ("draws", "i4"), ("frozen_ps", "i8"),
+    ("explore_left", "i4"), ("draws", "i4"), ("frozen_ps", "i8"),
     ("state_a", "f8"), ("state_b", "f8"), ("state_c", "i8"), ("state_d", "i8"),      # of a plug-in
 ], align=True)
 
