@@ -113,11 +113,32 @@ def tick_of(clock: str, time_ps: int, state: State, places: Places, run: dict[st
                             buffer_stats=_rows(stats, places.switches))
     ports = to_array(state.ports, t.PORT)[places.ports]
     queues = to_array(state.queues, t.QUEUE)["packets"].reshape(-1, t.QUEUES)
-    pcie = to_array(state.pcie, t.PCIE).reshape(-1, t.PCIE_ENDS)
+    pcie = pcie_of(state, time_ps)
     return records.Tick(
         time_ps, clock, counters=to_array(state.counters, t.COUNTERS)[places.nics],
         ports=records.port_counters(ports, to_array(state.ins, t.IN)[places.ins], time_ps),
         pfc=pfc_of(state, places, ports), waiting=queues[places.ports], pcie=_rows(pcie, places.nics), run=run)
+
+
+def pcie_of(state: State, time_ps: int) -> np.ndarray:
+    """PCIE[nics, PCIE_ENDS], in table order, without what is queued for the lanes but has not gone at `time_ps`.
+
+    The kernels count a segment when it is offered, and know when its last transfer will have gone; the lanes never
+    pause in between, so the bytes to go follow from the time to go. Their payload is taken as that of full segments.
+    """
+    rows = to_array(state.pcie, t.PCIE).reshape(-1, t.PCIE_ENDS).copy()
+    nics = to_array(state.nics, t.NICROW)
+    if len(rows) < len(nics) or not len(nics):
+        return rows
+    par = to_array(state.nicpar, t.NICPAR)[to_array(state.nodes, t.NODE)["param"][nics["node"]]]
+    segments = -(-par["mss_bytes"] // 512)
+    share = par["mss_bytes"] / (par["mss_bytes"] + 34 * segments)
+    for end, way in ((t.PCIE_NIC, "up"), (t.PCIE_HOST, "down")):
+        to_go = np.maximum(nics[f"{way}_free_ps"] - time_ps, 0) * par[f"{way}_den"] // par[f"{way}_num"]
+        rows["bytes"][:, end] -= to_go
+        rows["payload_bytes"][:, end] -= np.minimum((to_go * share).astype("i8"), rows["payload_bytes"][:, end])
+        rows["transfers"][:, end] -= to_go // 546
+    return rows
 
 
 def pfc_of(state: State, places: Places, ports: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
 """What the scenarios share: a result's numbers and panels, a configuration's common parts, reading of records.
 
-Rates and sizes by hand (scala-computing/docs models/scala-uet-nic): a full packet carries 4,096 B, is charged 4,184 B in
-buffers and windows and takes 4,202 B of the wire, 84.04 ns at 400 Gb/s; its write to the host takes 4,368 B of the PCIe
-lanes.
+Rates and sizes by hand (scala-computing/docs models/scala-uet-nic): a full packet carries 4,096 B, is charged 4,184 B
+in buffers and windows and takes 4,202 B of the wire, 84.04 ns at 400 Gb/s; its write to the host takes 4,368 B of the
+PCIe lanes.
 """
 
 from __future__ import annotations

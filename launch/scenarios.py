@@ -35,7 +35,8 @@ SCENARIOS: dict[str, Callable[[Path], Result]] = {
     "quick-adapt": quick_adapt,
     "flowlets": flowlets,
 }
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")      # colour-blind safe
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000")      # colour-blind safe
+STYLES = ("-", "--", "-.", ":")
 NO_MATPLOTLIB = "no plots: matplotlib is not installed (pip install matplotlib)"
 
 
@@ -52,7 +53,8 @@ def show(name: str, result: Result) -> bool:
         wanted = (f"{number.least:,.6g}" if number.least == number.most else
                   f"{number.least:,.6g} or more" if number.most == float("inf") else
                   f"{number.least:,.6g} to {number.most:,.6g}")
-        print(f"  {number.what:<{width}}  {number.value:>12,.6g}   {'as' if number.holds else 'NOT as'} expected: {wanted}")
+        verdict = "as" if number.holds else "NOT as"
+        print(f"  {number.what:<{width}}  {number.value:>12,.6g}   {verdict} expected: {wanted}")
     return all(number.holds for number in result.numbers)
 
 
@@ -63,10 +65,12 @@ def plot(path: Path, title: str, panels: tuple[Panel, ...]) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, len(panels), figsize=(6.2 * len(panels), 3.6), layout="constrained", squeeze=False)
+    figure, axes = pyplot.subplots(1, len(panels), figsize=(6.2 * len(panels), 3.6), layout="constrained",
+                                   squeeze=False)
     for panel, axis in zip(panels, axes[0], strict=True):
         for number, (name, (time_us, values)) in enumerate(panel.curves.items()):
-            axis.plot(time_us, values, label=name, color=COLOURS[number % len(COLOURS)], linewidth=1.2)
+            axis.plot(time_us, values, label=name, color=COLOURS[number % len(COLOURS)], linewidth=1.2,
+                      linestyle=STYLES[number % len(STYLES)])      # curves that coincide stay visible
         for name, level in panel.levels.items():
             axis.axhline(level, color="#777777", linewidth=0.8, linestyle="--")
             axis.annotate(name, (1, level), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7)

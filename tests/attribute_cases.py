@@ -71,6 +71,8 @@ RECORDS_ON = {
         "EnableCPUMemStats", "EnableSwitchBufferStats")},
     "nic.EnableBufferStats": True, "nic.EnableTransportStats": True, "nic.EnableEventLogging": True,
     MONITOR + "EnableUETMonitor": True}
+MONITOR_ONLY = {path: path == MONITOR + "EnableUETMonitor" for path, value in RECORDS_ON.items() if value is True}
+LOGS_OFF = {MONITOR + "EnableUETMonitor": False, "nic.EnableEventLogging": False}
 POLICY = {BUFFER + "UETPolicyEnabled": True, BUFFER + "EnablePFC": NO_PFC}
 TRIMMING = {**POLICY, "switch.PacketTrimmer.TrimmingEnabled": True, PDS + "TrimmingEnabled": True,
             BUFFER + "PlaneBDP": "100KB"}
@@ -120,18 +122,17 @@ def run(base: str, changes: dict[str, Any] | None = None) -> distsim.api.Run:
 
 @cache
 def _run(base: str, settings: str) -> distsim.api.Run:
-    config = {"simulation": "attributes", "seed": 2, "fabric": FABRIC,
-              "workload": {"kind": "flows", "flows": BASES[base].flows}}
-    folder = Path(tempfile.mkdtemp(dir=_folder()))
-    return distsim.run(config, folder, set={**RECORDS_ON, **json.loads(settings)})
+    folder = Path(tempfile.mkdtemp(dir=KEPT.name))
+    return distsim.run(config_of(base), folder, set={**RECORDS_ON, **json.loads(settings)})
 
 
-@cache
-def _folder() -> str:
-    return _KEPT.name
+def config_of(base: str) -> dict[str, Any]:
+    """Fabric and workload of a base."""
+    return {"simulation": "attributes", "seed": 2, "fabric": FABRIC,
+            "workload": {"kind": "flows", "flows": BASES[base].flows}}
 
 
-_KEPT = tempfile.TemporaryDirectory(prefix="distsim-attributes-")
+KEPT = tempfile.TemporaryDirectory(prefix="distsim-attributes-")
 
 
 def records_of(found: distsim.api.Run) -> dict[str, list[tuple[Any, ...]]]:
@@ -176,8 +177,9 @@ HOW = {"total": total, "mean": mean, "most": most, "least": least, "kinds": kind
 class Case:
     """`value` in place of what `base` has makes a figure of a record greater, less or other.
 
-    look : "record how column", how a column of the record is made one figure: total, mean, most (0 of none), least, kinds
-    (different values) or rows (all of them). given : set in both runs. only : columns and the values of rows looked at.
+    look : "record how column", how a column of the record is made one figure: total, mean, most (0 of none), least,
+    kinds (different values) or rows (all of them). given : set in both runs. only : columns and their values in the
+    rows looked at.
     """
 
     base: str
@@ -195,9 +197,9 @@ class Case:
         return HOW[how](frame, column)
 
     def figures(self, path: str) -> tuple[Any, Any]:
-        """The figure without and with the change."""
-        return (self.figure(run(self.base, self.given)),
-                self.figure(run(self.base, {**self.given, path: self.value})))
+        """The figure without and with the change; logs of every packet are left out where they are not looked at."""
+        given = self.given if self.look.startswith("uet-monitor") else {**LOGS_OFF, **self.given}
+        return self.figure(run(self.base, given)), self.figure(run(self.base, {**given, path: self.value}))
 
 
 def check(path: str, case: Case) -> None:

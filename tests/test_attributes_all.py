@@ -13,12 +13,21 @@ import test_attributes_run
 import test_attributes_switch
 from attribute_cases import BUFFER, HOST_END, IN, NIC_END, PDS, acting, records_of, run
 
+from distsim.config.where import TESTS, longest
 from distsim.errors import InputError
 
-TABLES: list[dict[str, Any]] = [
-    test_attributes_run.TIMES, test_attributes_run.RECORDS, test_attributes_run.SCOPE, test_attributes_hosts.TABLE,
-    test_attributes_control.TABLE, test_attributes_monitor.TABLE, test_attributes_switch.TABLE,
-    test_attributes_plugin.TABLE]
+# Test -> the attributes that it changes.
+TABLES: dict[str, dict[str, Any]] = {
+    "test_attributes_run::test_times_and_run": test_attributes_run.TIMES,
+    "test_attributes_run::test_records_appear_and_disappear": test_attributes_run.RECORDS,
+    "test_attributes_run::test_the_limit_of_triggers_counts_in_the_run_or_in_each_process": test_attributes_run.SCOPE,
+    "test_attributes_hosts::test_nic": test_attributes_hosts.TABLE,
+    "test_attributes_control::test_congestion_control": test_attributes_control.TABLE,
+    "test_attributes_monitor::test_filters": test_attributes_monitor.FILTERS,
+    "test_attributes_monitor::test_triggers": test_attributes_monitor.TRIGGERS,
+    "test_attributes_plugin::test_plug_in": test_attributes_plugin.TABLE,
+    "test_attributes_switch::test_switch": test_attributes_switch.TABLE,
+}
 RUD = "Reliable Unordered Delivery (RUD)"
 INERT = {
     IN + "QueueSchedulingType": "RoundRobin",
@@ -40,7 +49,7 @@ REFUSED = {
 
 
 def test_every_attribute_that_acts_is_in_a_table() -> None:
-    covered = [path for table in TABLES for path in table]
+    covered = [path for table in TABLES.values() for path in table]
     assert len(covered) == len(set(covered))
     assert sorted(covered) == sorted(acting())
 
@@ -49,6 +58,14 @@ def test_every_other_attribute_is_in_one_of_these() -> None:
     assert sorted(INERT) == sorted(acting("inert"))
     assert sorted(ADVISORY) == sorted(acting("advisory"))
     assert sorted(REFUSED) == sorted(acting("read-only") + acting("refused"))
+
+
+def test_the_generated_table_names_these_tests() -> None:
+    inert = {"test_attributes_all::test_inert_attributes_change_no_record": INERT | ADVISORY,
+             "test_attributes_all::test_refused_attributes_take_their_default_only": REFUSED}
+    for test, table in (TABLES | inert).items():
+        for path in table:
+            assert longest(path, TESTS) == test, path
 
 
 @pytest.mark.parametrize("path", [*INERT, *ADVISORY])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from attribute_cases import CC, PDS, Case, check
+from attribute_cases import CC, Case, check
 
 WINDOW, MEAN_WINDOW = "uet-monitor rows congestion_window", "uet-transport-stats total ivl_calc_mean_cwnd_bytes"
 TEN_PACKETS = {CC + "OverrideUetSpecMaxCWind": True, CC + "MaxCongestionWindow": 10}

@@ -26,7 +26,6 @@ TRIGGERS = {
         ("slow host", "receiver_congestion_window_penalty", 60, 2)],
     MONITOR + "TriggeredLoggingPDCLimit": [("crowd", "RTT_ns", 1_000, limit) for limit in (0, 1, 3, 5)],
 }
-TABLE = {**FILTERS, **TRIGGERS}
 Row = dict[str, Any]
 
 

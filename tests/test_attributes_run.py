@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from attribute_cases import BUFFER, GLOBAL, MONITOR, Case, check, run
+from attribute_cases import BUFFER, GLOBAL, MONITOR, MONITOR_ONLY, RECORDS_ON, Case, check, config_of, run, ticks
+
+import distsim
 
 SHORT = {GLOBAL + "RunTime": 1.4e-5}           # 4 us of the workload, of which the first message takes 10
 TIMES = {
@@ -15,7 +19,7 @@ TIMES = {
     GLOBAL + "NDStatsReportInterval": Case("one", 5e-6, "uet-transport-stats least sim_time_sec", "<"),
     GLOBAL + "NetworkBufferStatsReportingInterval": Case("one", 5e-6, "net-buff-stats least sim_time_sec", "<"),
     GLOBAL + "TriggerDelay": Case("in turn", "5us", "perf most start_time_sec", ">"),
-    GLOBAL + "FailedLinks": Case("one", ["RackSwitch-0--SpineSwitch-1"], "nd-stats total tx_drops", ">"),
+    GLOBAL + "FailedLinks": Case("one", ["RackSwitch-0--SpineSwitch-1"], "nd-stats total tx_drops", ">", ticks(5e-4)),
     GLOBAL + "MaxRecordRows": Case("one", 1, "uet-monitor kinds packet_UID", "<"),
     BUFFER + "BufferStatsReportInterval": Case("one", "5us", "scala-switch-buff-stats least sim_time_sec", "<"),
 }
@@ -36,6 +40,8 @@ RECORDS = {
     "nic.EnableEventLogging": ["uet-events"],
     MONITOR + "EnableUETMonitor": ["uet-monitor"],
 }
+# Connections that are logged on two ranks with a limit of 1.
+SCOPE = {GLOBAL + "MonitorScope": {"global": 1, "process": 2}}
 
 
 @pytest.mark.parametrize("path", TIMES)
@@ -65,3 +71,17 @@ def test_rows_left_out_are_counted() -> None:
     assert sorted(kept["component_name"].to_list()) == [f"NIC-{host}" for host in range(8)]
     (file,) = [file for file in cut.info["files"] if file["record"] == "uet-transport-stats"]
     assert file["rows_left_out"] == whole.height - 8
+
+
+@pytest.mark.ranks
+@pytest.mark.parametrize("path", SCOPE)
+def test_the_limit_of_triggers_counts_in_the_run_or_in_each_process(path: str, tmp_path: Path) -> None:
+    """Senders 1, 2, 3 are on one rank and 4, 5 on the other; every connection reaches 1 us."""
+    for scope, connections in SCOPE[path].items():
+        found = distsim.run(config_of("crowd"), tmp_path / scope, ranks=2, set={
+            **RECORDS_ON, **MONITOR_ONLY, MONITOR + "EnableUETMonitor": False,
+            MONITOR + "TriggerLoggingOnRttEnable": True, MONITOR + "TriggerLoggingOnRttThreshold": "1us",
+            MONITOR + "TriggeredLoggingPDCLimit": 1, path: scope})
+        frame = found.frame("uet-monitor")
+        senders = frame.filter(frame["packet_type"] == "ACK_CC", frame["direction"] == "Rx")["FEP_ID"]
+        assert senders.n_unique() == connections, scope

@@ -116,7 +116,9 @@ def test_the_penalty_is_0_at_a_quarter_of_the_pool_and_127_at_three_quarters(k, 
 def test_a_pause_of_the_nic_lasts_83_985_us():
     pool = {"TotalBufferSize": "100KB", "PFCEnableVector": [1, 0, 0, 0, 0, 0, 0, 0]}
     paused = there(81) + 1_280 + 100_000                     # at the switch: see test_analytic_hosts
-    going = slow_receiver(100, pool=pool, shared=True).to(paused + 1)
+    going = slow_receiver(100, pool=pool, shared=True).to(there(81) + 1)
+    assert (t.PFC_FRAME, 64) in going.under_way("NIC-1", "RackSwitch-0", "ptype", "size_bytes")
+    going.to(paused + 1)
     duration_ps = going.pfc("RackSwitch-0", "NIC-1", 0, "pause_end_ps") - paused
     assert round(duration_ps / 1e6, 3) == 83.985
 

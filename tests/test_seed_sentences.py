@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from engine_cases import FRAME, HOLD, READY, Run, hold_ps, model, nic, one_rack, send
 from simkit import run_rank
+from test_analytic_hosts import ARRIVAL, WRITE, slow_receiver, there
 
 import distsim
 
@@ -55,7 +56,8 @@ def test_pass_through_moves_the_window_but_holds_nothing_back(tmp_path):
 
 def test_nscc_off_leaves_delays_and_quick_adapts_at_0_and_writes_round_trips(tmp_path):
     for on in (True, False):
-        rows = stats(tmp_path / str(on), **{CC + "NSCCEnable": on, CC + "QuickAdaptThreshold": "1us", CC + "QuickAdaptGate": 0})
+        eager = {CC + "QuickAdaptThreshold": "1us", CC + "QuickAdaptGate": 0}
+        rows = stats(tmp_path / str(on), **{CC + "NSCCEnable": on}, **eager)
         delays = [name for name in rows.columns if "q_delay" in name]
         assert len(delays) == 5
         for name in [*delays, "num_quick_adapt"]:
@@ -98,6 +100,20 @@ def test_rows_of_a_nic_begin_when_its_rack_switch_pauses_it(tmp_path):
     assert (every.diff().drop_nulls() < 1.001e-6).all()      # and go on every interval
 
 
+def test_pause_time_received_is_pause_time_sent_a_delay_later():
+    # Pause and XON of a NIC with one lane, at the times of test_analytic_hosts; both go at once and take 101,280 ps.
+    pool = {"TotalBufferSize": "100KB", "PFCEnableVector": [1, 0, 0, 0, 0, 0, 0, 0]}
+    going = slow_receiver(100, pool=pool, shared=True)
+    paused, resumed = there(81), ARRIVAL + 19 * WRITE
+    for at, sent, received in ((paused, 0, 0), (paused + 1, 1, 0), (paused + 101_280, 1, 0), (paused + 101_281, 1, 1)):
+        going.to(at)
+        assert going.pfc("NIC-1", "RackSwitch-0", 0, "xoff_tx") == sent
+        assert going.pfc("RackSwitch-0", "NIC-1", 0, "xoff_rx") == received
+    going.to(resumed + 101_281)
+    assert going.pfc("RackSwitch-0", "NIC-1", 0, "xon_rx") == 1
+    assert going.pfc("RackSwitch-0", "NIC-1", 0, "xoff_ps") == resumed - paused
+
+
 # ---- a slow host -----------------------------------------------------------------------------------------------------
 def test_a_slow_host_shows_as_service_time_then_penalty_then_pauses_then_drops():
     # One lane; Xoff at 0.95 of 90,000 B, so that there is no room for what arrives after the pause.
@@ -111,8 +127,8 @@ def test_a_slow_host_shows_as_service_time_then_penalty_then_pauses_then_drops()
         penalty = going.nic(1, "ingress_bytes") >= 22_500
         effects = {"service": going.nic(1, "ingress_bytes") > 0, "penalty": penalty, "drop":
                    going.counter(1, "rx_drops") > 0, "pause": going.pfc("NIC-1", "RackSwitch-0", 0, "xoff_tx") > 0}
-        for name, there in effects.items():
-            if there:
+        for name, is_there in effects.items():
+            if is_there:
                 first.setdefault(name, at)
     assert sorted(first, key=lambda name: first[name]) == ["service", "penalty", "pause", "drop"]
     assert len(set(first.values())) == 4

@@ -21,6 +21,7 @@ WHERE = {
     GLOBAL + "MaxRecordRows": "records/row_limit.py",
     GLOBAL + "MonitorScope": "kernels/monitor.py",
     GLOBAL + "TriggerDelay": "kernels/operations.py",
+    GLOBAL + "FailedLinks": "assemble.py",
     "nic.Enable": "records/record_set.py",
     "nic.EnableEventLogging": "kernels/monitor.py",
     "nic.HostInterface.": "kernels/pcie.py",
@@ -52,79 +53,31 @@ WHERE = {
     "switch.EcnHandler.": "kernels/switch.py",
 }
 
-# Path of an attribute, or its beginning -> test that shows that changing it changes what it should.
-RUN_TIMES = "test_config_load::test_times_of_a_run"
-BUFFER_TIMES = "test_config_load::test_intervals_of_the_buffer_records"
-LINKS = "test_config_load::test_link_rules_for_the_builders"
-REFUSED = "test_config_errors::test_what_is_not_modelled_is_refused"
-ADVISORY = "test_parameters_switch::test_advisory_attributes_change_nothing"
-INERT = "test_parameters_nic::test_inert_attributes_change_nothing"
-RECORDS = "test_parameters_nic::test_bits_of_the_records"
-NIC_POOLS = "test_parameters_nic::test_other_pools"
-REPS = "test_parameters_nic::test_recycled_entropies"
-PFC = "test_parameters_switch::test_thresholds_of_pfc"
+# Path of an attribute, or its beginning -> test that shows that changing it changes what it should (or nothing).
+RUN, RECORDS = "test_attributes_run::test_times_and_run", "test_attributes_run::test_records_appear_and_disappear"
+INERT = "test_attributes_all::test_inert_attributes_change_no_record"
+REFUSED = "test_attributes_all::test_refused_attributes_take_their_default_only"
 HOST = "nic.HostInterface."
-RX_HEADERS = ("NICSide.PCIeGen3.0.NicDeviceLayer.NicPCIeInterface.TransactionLayer.RXHeaderBufferSize",
-              "HostSide.PCIeGen3.0.ScalaHostPCIeDeviceLayer.HostPCIeInterface.TransactionLayer.RXHeaderBufferSize")
+ENDS = ("NICSide.PCIeGen3.0.NicDeviceLayer.NicPCIeInterface",
+        "HostSide.PCIeGen3.0.ScalaHostPCIeDeviceLayer.HostPCIeInterface")
 TESTS: dict[str, str] = {
-    **dict.fromkeys((GLOBAL + name for name in ("StartTime", "ClientStartOffset", "WarmUp", "RunTime", "CoolDown",
-                                                "NDStatsReportInterval", "TriggerDelay")), RUN_TIMES),
-    GLOBAL + "NetworkBufferStatsReportingInterval": BUFFER_TIMES,
-    GLOBAL + "EnableNetworkBufferStatsReporting": RECORDS,
-    GLOBAL + "EnablePCIeStatsLogging": RECORDS,
-    "nic.NumDownLinks": REFUSED,
-    "nic.EnableBufferStats": RECORDS,
-    "nic.EnableEventLogging": RECORDS,
-    HOST: "test_parameters_nic::test_each_direction_has_its_sender_s_lanes_and_buffers",
-    **dict.fromkeys((HOST + path for path in RX_HEADERS), INERT),
-    "nic.NetworkInterface.UplinkNetworkInterface.": LINKS,
-    "nic.NetworkInterface.TransmissionMedium.": LINKS,
-    INGRESS: NIC_POOLS,
-    INGRESS + "QueueSchedulingType": INERT,
-    INGRESS + "WRRQueueWeights": INERT,
-    EGRESS: NIC_POOLS,
-    PDS + "Prefetch": NIC_POOLS,
-    PDS + "PacketSprayingType": "test_parameters_nic::test_spraying_types",
-    PDS + "FailureDetectionRTTMultiplier": REPS,
-    PDS + "InitialRetransmitTimeout": "test_nscc_constants::test_fixed_timeouts_replace_the_initial_one",
-    PDS + "FixedRexmit": "test_nscc_constants::test_fixed_timeouts_replace_the_initial_one",
-    SPRAYING + "RecycledEntropyPacketSpraying.": REPS,
-    CONTROL + "ReceiverCongestion": NIC_POOLS,
-    CONTROL + "RestoreCWindEnable": NIC_POOLS,
-    CONTROL + "OverrideSpecTargetQueueDelay": "test_nscc_constants::test_the_target",
-    CONTROL + "TargetQueueDelay": "test_nscc_constants::test_the_target",
-    CONTROL + "InitialBaseRTT": "test_nscc_constants::test_the_target",
-    CONTROL + "OverrideUetSpecMaxCWind": "test_nscc_constants::test_the_maximum_window_in_packets",
-    CONTROL + "MaxCongestionWindow": "test_nscc_constants::test_the_maximum_window_in_packets",
-    CONTROL + "Reference":
-        "test_nscc_constants::test_the_gains_follow_the_ratio_of_the_bandwidth_delay_products",
-    **dict.fromkeys((f"{CONTROL}{name}Multiplier" for name in ("Alpha", "FairIncrease", "FastIncrease", "Eta")),
-                    "test_nscc_constants::test_multipliers"),
-    "nic.TransportProcessingLayers.SemanticLayer.": "test_parameters_nic::test_a_segment_of_another_size",
-    MONITOR + "EnableUETMonitor": "test_parameters_nic::test_everything_or_what_the_filters_choose",
-    MONITOR + "FilterOn": "test_parameters_nic::test_everything_or_what_the_filters_choose",
-    MONITOR + "Trigger": "test_parameters_nic::test_triggers",
-    PLUGIN: "test_parameters_nic::test_a_plug_in",
-    "switch.EnableLoadBalancingStats": REFUSED,
-    "switch.LoadBalancingStatsReportInterval": REFUSED,
-    "switch.PacketTrimmer.TrimmingStatsEnabled": REFUSED,
-    "switch.NumUpLinks": ADVISORY,
-    "switch.NumDownLinks": ADVISORY,
-    "switch.SwitchingCapacity": ADVISORY,
-    "switch.EcmpHashMethod": "test_parameters_switch::test_hashes",
-    "switch.LoadBalancingMethod": "test_parameters_switch::test_flowlets",
-    "switch.LoadBalancingFlowlet.": "test_parameters_switch::test_flowlets",
-    "switch.NetworkInterface.": LINKS,
-    "switch.PacketTrimmer.TrimmingEnabled": "test_parameters_switch::test_pools_under_the_uet_policy",
-    BUFFER + "TotalSharedBufferSize": "test_parameters_switch::test_the_last_pool_takes_the_difference",
-    BUFFER + "PoolAllocationMap": "test_parameters_switch::test_the_last_pool_takes_the_difference",
-    BUFFER + "UETPolicyEnabled": "test_parameters_switch::test_pools_under_the_uet_policy",
-    BUFFER + "TrafficClassPoolMapping": "test_parameters_switch::test_slots_are_the_pools_in_order_of_first_use",
-    **dict.fromkeys((BUFFER + name for name in ("EnablePFC", "HeadRoomPerPortLimit", "StaticPool", "LossyAlpha")), PFC),
-    BUFFER + "QueueDropThreshold": "test_parameters_switch::test_fixed_limits_of_the_worked_example",
-    BUFFER + "PlaneBDP": "test_config_rules::test_rules_of_a_switch",
-    BUFFER + "BufferStatsReportInterval": BUFFER_TIMES,
-    "switch.EcnHandler.": "test_parameters_switch::test_ecn",
+    GLOBAL: RUN,
+    GLOBAL + "Enable": RECORDS,
+    GLOBAL + "MonitorScope": "test_attributes_run::test_the_limit_of_triggers_counts_in_the_run_or_in_each_process",
+    "nic.": "test_attributes_hosts::test_nic",
+    "nic.Enable": RECORDS,
+    CONTROL: "test_attributes_control::test_congestion_control",
+    MONITOR + "EnableUETMonitor": RECORDS,
+    MONITOR + "FilterOn": "test_attributes_monitor::test_filters",
+    MONITOR + "Trigger": "test_attributes_monitor::test_triggers",
+    PLUGIN: "test_attributes_plugin::test_plug_in",
+    "switch.": "test_attributes_switch::test_switch",
+    BUFFER + "BufferStatsReportInterval": RUN,
+    **dict.fromkeys((INGRESS + "QueueSchedulingType", INGRESS + "WRRQueueWeights", PDS + "DefaultDeliveryMethod",
+                     *(f"{HOST}{end}.TransactionLayer.RXHeaderBufferSize" for end in ENDS),
+                     "switch.NumUpLinks", "switch.NumDownLinks", "switch.SwitchingCapacity"), INERT),
+    **dict.fromkeys(("nic.NumDownLinks", "switch.EnableLoadBalancingStats", "switch.LoadBalancingStatsReportInterval",
+                     "switch.PacketTrimmer.TrimmingStatsEnabled"), REFUSED),
 }
 
 

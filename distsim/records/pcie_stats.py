@@ -5,8 +5,9 @@ columns: these are ours. An end sends transfers of at most 512 B of payload and 
 and posted writes of received payload, the host completions with the payload that was asked for. What one end sends is
 what the other receives, at the rate of the sender's lanes.
 
-Decisions: a transfer counts when it is queued for the lanes, so an interval's bytes may exceed what the lanes carried
-in it, and a utilisation 100 %, by what waits for them. Waits are segments that found no room in a buffer.
+Decisions: bytes and transfers count as sent once they have gone over the lanes, so a utilisation is at most 100 %; the
+payload of what waits for the lanes at a tick is taken as that of full segments (`distsim/shard.py`). Reads and writes
+count when they are offered. Waits are segments that found no room in a buffer.
 """
 
 from __future__ import annotations
