@@ -115,8 +115,8 @@ def run_info(session: Session, status: str, total: dict[str, int], perf: np.ndar
     config = session.config
     wall = {key: max(rank["wall"][key] for rank in ranks) for key in ranks[0]["wall"]}
     busy = max(rank["wall"]["hot_s"] + rank["wall"]["exchange_s"] for rank in ranks)
-    counts = ("hops", "created", "delivered", "trimmed", "dropped", "dropped_by_nics", "in_flight", "retransmitted", "ties",
-              "waits_for_pdc_id")
+    counts = ("hops", "created", "delivered", "trimmed", "dropped", "dropped_by_nics", "in_flight", "retransmitted",
+              "ties", "waits_for_pdc_id")
     return {
         "simulation": config.simulation, "status": status, "seed": config.seed,
         "configuration": config.canonical(), "configuration_sha256": config.digest(), "versions": versions(),

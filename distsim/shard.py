@@ -107,8 +107,10 @@ def tick_of(clock: str, time_ps: int, state: State, places: Places, run: dict[st
         buff = to_array(state.buff, t.BUFF).reshape(-1, t.NIC_BUFFERS)
         return records.Tick(time_ps, clock, buff=_rows(buff, places.nics))
     if clock == "switch-buffers":
-        buffers = to_array(state.buffers, t.BUFFER).reshape(-1, t.CLASSES)
-        stats = to_array(state.buffer_stats, t.BUFFER_STATS).reshape(-1, t.CLASSES, t.BUFFER_KINDS)
+        count = len(places.switches) * t.CLASSES        # a rank without switches has one row, of nobody
+        buffers = to_array(state.buffers, t.BUFFER)[:count].reshape(-1, t.CLASSES)
+        stats = to_array(state.buffer_stats, t.BUFFER_STATS)[:count * t.BUFFER_KINDS]
+        stats = stats.reshape(-1, t.CLASSES, t.BUFFER_KINDS)
         return records.Tick(time_ps, clock, buffers=_rows(buffers, places.switches),
                             buffer_stats=_rows(stats, places.switches))
     ports = to_array(state.ports, t.PORT)[places.ports]

@@ -53,11 +53,11 @@ class Watching:
         op, at_sender, time_ps = int(row["op"]), bool(row["at_sender"]), int(row["time_ps"])
         first_ps = self._chosen.get(op)
         if first_ps is not None:               # the other end was first: this one waits for its word
-            self._take_back(op, int(row["fep"]), time_ps)
+            self._take_back(op, int(row["fep"]), time_ps, first_ps + self.delay_ps)
             self._log_from(op, at_sender, first_ps + self.delay_ps)
             return 0
         if row["triggered"] and budget <= 0:
-            self._take_back(op, int(row["fep"]), time_ps)
+            self._take_back(op, int(row["fep"]), time_ps, t.INF_PS)
             self._log_from(op, at_sender, t.INF_PS)
             return 0
         self._chosen[op] = time_ps
@@ -79,12 +79,13 @@ class Watching:
             row = cell(state.nics, nic, "rx_begin") + message - cell(state.nics, nic, "rx_first")
             set_cell(state.rxmsg, row, "monitor_ps", time_ps)
 
-    def _take_back(self, op: int, fep: int, time_ps: int) -> None:
-        """Drop the rows that one end has logged of a connection since `time_ps`."""
+    def _take_back(self, op: int, fep: int, time_ps: int, until_ps: int) -> None:
+        """Drop the rows that one end has logged of a connection from `time_ps` on and before `until_ps`."""
         state = self._holder.state
         used = cell(state.pools, t.P_MONITOR, "used")
         rows = to_array(state.monitor[:used], t.MONITOR)
-        kept = rows[~((rows["op"] == op) & (rows["node"] == fep) & (rows["time_ps"] >= time_ps))]
+        unwanted = (rows["op"] == op) & (rows["node"] == fep) & (rows["time_ps"] >= time_ps)
+        kept = rows[~(unwanted & (rows["time_ps"] < until_ps))]
         if len(kept) < used:
             state.monitor[:len(kept)] = kept if isinstance(state.monitor, np.ndarray) else to_rows(kept)
             set_cell(state.pools, t.P_MONITOR, "used", len(kept))

@@ -215,13 +215,12 @@ def log_received(s, nic_row, p, rtt_ps, now_ps):
     """A row for a packet that the NIC has processed; `rtt_ps` < 0: none."""
     m = s.monitor[s.pools[P_MONITOR].used]
     m.time_ps = now_ps
-    node_id = s.nodes[s.nics[nic_row].node].id
+    nic = s.nics[nic_row]
+    node_id = s.nodes[nic.node].id
     at_sender = True
-    if p.ptype == RUD_REQUEST:
-        fill_row(node_id, m, p, M_DATA_RX, True)
-        at_sender = False
-    elif p.ptype == PROBE:
-        fill_row(node_id, m, p, M_PROBE_RX, True)
+    if p.ptype == RUD_REQUEST or p.ptype == PROBE:
+        fill_row(node_id, m, p, M_DATA_RX if p.ptype == RUD_REQUEST else M_PROBE_RX, True)
+        m.local_id = s.rxmsg[nic.rx_begin + p.message - nic.rx_first].id      # the sender may not know it yet
         at_sender = False
     elif p.ptype == NACK:
         fill_row(node_id, m, p, M_NACK_RX, True)

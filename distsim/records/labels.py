@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -43,25 +44,28 @@ def nic_labels(shard: Shard) -> NodeLabels:
 class PdcLabels:
     """Both ends of PDCs as the text of two columns, ``<IPv4>:<PDC id>,<IPv4>:<PDC id>``."""
 
-    IDS = 1 << 16
-
     def __init__(self) -> None:
         from distsim.fabric.address import ip_text  # only when wanted: the package brings pydantic
 
         self._addresses = NodeLabels(ip_text)
-        self._ids: tuple[pl.Series, pl.Series] | None = None
 
     def pairs(self, rows: np.ndarray) -> pl.Series:
         """The texts of rows with fields node, local_id, peer and remote_id (state.tables.EVENT, MONITOR)."""
         import polars as pl
 
-        if self._ids is None:
-            self._ids = (pl.Series([f":{id_}," for id_ in range(self.IDS)]),
-                         pl.Series([f":{id_}" for id_ in range(self.IDS)]))
-        local, remote = self._ids
+        local, remote = _pdc_ids()
         return pl.select(pl.concat_str(
             self._addresses.of(rows["node"]), local.gather(np.ascontiguousarray(rows["local_id"])),
             self._addresses.of(rows["peer"]), remote.gather(np.ascontiguousarray(rows["remote_id"])))).to_series()
+
+
+@functools.cache
+def _pdc_ids() -> tuple[pl.Series, pl.Series]:
+    """The texts of all PDC ids, for the local and for the remote end."""
+    import polars as pl
+
+    ids = pl.select(pl.int_range(1 << 16).cast(pl.String).alias("id")).to_series()
+    return (":" + ids + ",").alias("local"), (":" + ids).alias("remote")
 
 
 def csv_text(text: str) -> str:
