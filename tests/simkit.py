@@ -38,7 +38,6 @@ from distsim.state import tables as t
 from distsim.state.allocate import POOL_TABLE, cell, set_cell, to_array
 from distsim.state.build import build, reset_extremes
 from distsim.state.model import Model
-from distsim.workload.types import JOIN
 
 FOREVER = 1 << 60
 KERNELS = load_kernels()
