@@ -112,7 +112,7 @@ class Session:
 
     def _say_compiling(self) -> None:
         if not self.quiet:
-            print("distsim: compiling the kernels, once for this version and machine: about a minute",
+            print("distsim: compiling the kernels, once for this version and machine: one to two minutes",
                   file=sys.stderr)
 
     def _open_records(self) -> None:
