@@ -68,8 +68,8 @@ def failed_links(config: Config, fabric: Fabric) -> np.ndarray:
             src, dst = fabric.links["src"], fabric.links["dst"]
             found = ((src == ends[0]) & (dst == ends[1])) | ((src == ends[1]) & (dst == ends[0]))
         if not found.any():
-            raise InputError(f"{text!r} is no link between two switches; valid: two component names as A--B "
-                             f"(`distsim topology` lists them), e.g. {fabric.names[fabric.hosts]}--{fabric.names[-1]}",
+            raise InputError(f"{text!r} is no link between two switches; valid: two component names as A--B, "
+                             f"e.g. {fabric.names[fabric.hosts]}--{fabric.names[-1]}",
                              where="SimulationParameters.FailedLinks")
         failed |= found
     return failed
