@@ -109,8 +109,9 @@ def tick_of(clock: str, time_ps: int, state: State, places: Places, run: dict[st
     if clock == "switch-buffers":
         count = len(places.switches) * t.CLASSES        # a rank without switches has one row, of nobody
         buffers = to_array(state.buffers, t.BUFFER)[:count].reshape(-1, t.CLASSES)
-        stats = to_array(state.buffer_stats, t.BUFFER_STATS)[:count * t.BUFFER_KINDS]
-        stats = stats.reshape(-1, t.CLASSES, t.BUFFER_KINDS)
+        stats = to_array(state.buffer_stats, t.BUFFER_STATS)
+        kept = count * t.BUFFER_KINDS if len(stats) >= count * t.BUFFER_KINDS else 0
+        stats = stats[:kept].reshape(-1, t.CLASSES, t.BUFFER_KINDS)
         return records.Tick(time_ps, clock, buffers=_rows(buffers, places.switches),
                             buffer_stats=_rows(stats, places.switches))
     ports = to_array(state.ports, t.PORT)[places.ports]
@@ -146,7 +147,7 @@ def pcie_of(state: State, time_ps: int) -> np.ndarray:
 def pfc_of(state: State, places: Places, ports: np.ndarray) -> np.ndarray:
     """PFC[ports, QUEUES] in the records' order; marks of switches that keep no PFC rows come from their ports."""
     rows = to_array(state.pfc, t.PFC)
-    if len(rows) == len(ports) * t.QUEUES and len(ports) > 1:
+    if len(rows) == len(ports) * t.QUEUES:       # kept; a rank of one port has as many rows when they are not, all zero
         rows = rows.reshape(-1, t.QUEUES)[places.ports]
     else:
         rows = np.zeros((len(ports), t.QUEUES), t.PFC)

@@ -32,6 +32,18 @@ switch:
   SharedBufferManager: {UETPolicyEnabled: true, EnablePFC: [0, 0, 0, 0, 0, 0, 0, 0], PlaneBDP: 40KB}
 SimulationParameters: {NDStatsReportInterval: 0.0002}
 """
+# uet-monitor chooses: three connections by their RTT, or by a filter that both ends of a connection match.
+CHOICES = """
+simulation: choices
+fabric: {kind: leaf-spine, racks: 3, nics_per_rack: 4, spines: 2}
+workload: {kind: incast, receiver: 0, sources: [1, 4, 5, 6, 8, 9], size: 300KB}
+SimulationParameters: {StartTime: 0.0, ClientStartOffset: 0.0, RunTime: 0.002, NDStatsReportInterval: 0.0005}
+nic:
+  TransportProcessingLayers:
+    ScalaUETMonitor: {%s}
+"""
+TRIGGERED = "TriggerLoggingOnRttEnable: true, TriggerLoggingOnRttThreshold: 8us, TriggeredLoggingPDCLimit: 3"
+FILTERED = "EnableUETMonitor: true, FilterOnPdc: '32.0.0.6:1'"
 SMALL = """
 simulation: small
 fabric: {kind: fat-tree, k: 4}
@@ -64,10 +76,13 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("configs")
     (folder / "incast.yaml").write_text(INCAST)
     (folder / "small.yaml").write_text(SMALL)
+    (folder / "triggered.yaml").write_text(CHOICES % TRIGGERED)
+    (folder / "filtered.yaml").write_text(CHOICES % FILTERED)
     return {"permutation": CONFIGS / "perm128.yaml", "incast": folder / "incast.yaml",
             "triggers": CONFIGS / "triggers.yaml", "small": folder / "small.yaml",
             "features": CONFIGS / "features.yaml", "lossless": CONFIGS / "lossless.yaml",
-            "plugin": CONFIGS / "plugin.yaml"}
+            "plugin": CONFIGS / "plugin.yaml",
+            "triggered": folder / "triggered.yaml", "filtered": folder / "filtered.yaml"}
 
 
 @pytest.mark.ranks
@@ -79,6 +94,19 @@ def test_records_are_equal_on_1_to_4_ranks_and_under_another_partition(case, cas
         assert run(cases[case], tmp_path / str(ranks), ranks) == one, f"{ranks} ranks"
     for partition in ("interleaved", "in-order"):
         assert run(cases[case], tmp_path / partition, 3, DISTSIM_PARTITION=partition) == one, partition
+
+
+@pytest.mark.ranks
+@pytest.mark.parametrize("case, connections", [("triggered", 3), ("filtered", 1)])
+def test_what_uet_monitor_chooses_is_equal_on_1_to_3_ranks_and_logged_at_both_ends(case, connections, cases, tmp_path):
+    one = run(cases[case], tmp_path / "1")
+    with next((tmp_path / "1").glob("*-uet-monitor-0.csv")).open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    ends = {(row["FEP_ID"], *sorted([row["local_PDC_ID"].split(":")[0], row["remote_PDC_ID"].split(":")[0]]))
+            for row in rows}
+    assert len(ends) == 2 * connections
+    for ranks in (2, 3):
+        assert run(cases[case], tmp_path / str(ranks), ranks) == one, f"{ranks} ranks"
 
 
 @pytest.mark.ranks
