@@ -29,6 +29,7 @@ from .watching import Watching
 EVENTS_A_CALL = 200_000       # a kernel returns at least every 50 ms
 SLOW_EVENTS_A_CALL = 5_000    # of the uncompiled twin
 ROWS_KEPT = {"perf": 50_000, "events": 50_000, "monitor": 20_000}   # rows are handed to their record when so many wait
+LOGGED_WINDOW_PS = 20_000_000  # longest window while packets or events are logged, so that few rows wait for its end
 ROW_POOLS = {"perf": t.P_PERF, "events": t.P_EVENT, "monitor": t.P_MONITOR}
 NEVER_PS = t.INF_PS
 
@@ -116,9 +117,12 @@ class Simulation:
 
     def _window_ps(self) -> int:
         """The longest window: what the ranks allow, and what the other ends of chosen connections allow."""
+        longest = self.here.window_ps
+        if cell(self.state.clock, 0, "logging"):
+            longest = min(longest, LOGGED_WINDOW_PS)
         if self.watching is not None and self.watching.active:
-            return min(self.here.window_ps, self.watching.delay_ps)
-        return self.here.window_ps
+            longest = min(longest, self.watching.delay_ps)
+        return longest
 
     def _finish(self, nearest_ps: int) -> None:
         self._drain({})

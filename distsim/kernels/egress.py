@@ -49,7 +49,7 @@ from .pfc import note_waiting
 from .pools import take_packet
 from .rng import path_hash
 from .room import short_of_log, short_of_packets
-from .segments import DATA_HEADER_BYTES, arm_timers, payload_bytes, slot_row, wants_ack
+from .segments import DATA_HEADER_BYTES, MAX_TRIES, arm_timers, payload_bytes, slot_row, wants_ack
 
 
 @small
@@ -94,7 +94,7 @@ def give_header(s, nic_row, par, pdc, psn):
     pdc.transmissions += 1
     slot.entropy = spray.pick(s, nic_row, g, par)
     slot.state = SLOT_QUEUED_AR if wants_ack(par, pdc, psn) else SLOT_QUEUED
-    if slot.tries < 255:
+    if slot.tries < MAX_TRIES:
         slot.tries += 1
     if slot.tries > counters.ivl_max_tx_count:
         counters.ivl_max_tx_count = slot.tries

@@ -178,7 +178,7 @@ def settle_all(s, node, par, until_ps):
 
 # ---- admission -------------------------------------------------------------------------------------------------------
 @kernel
-def admit_in(s, node, par, source, k, p, slot, charge, now_ps):
+def admit_in(s, node, par, source, p, slot, charge, now_ps):
     """Ingress admission (packet-handling, steps 3 to 6); False: the packet is dropped."""
     share = s.shares[source.queue_begin + slot]
     pool = s.buffers[node.buffer_begin + slot]
@@ -265,7 +265,7 @@ def arrive(s, node, par, k, now_ps):
     p.tc = class_of(par, p)
     slot = slot_of(par, p.tc)
     charge = charge_bytes(p.size_bytes)
-    if not admit_in(s, node, par, source, k, p, slot, charge, now_ps):
+    if not admit_in(s, node, par, source, p, slot, charge, now_ps):
         s.ins[node.in_begin + k].rx_drops += 1
         s.clock[0].dropped += 1
         give_packet(s, i)

@@ -28,9 +28,6 @@ from .view import DTYPES, State
 # The table behind each pool.
 POOL_TABLE = {P_PACKET: "packets", P_GROUP: "groups", P_TX: "tx", P_RX: "rx", P_SLOT: "slots", P_WORD: "words",
               P_PERF: "perf", P_RING: "rings", P_EVENT: "events", P_MONITOR: "monitor", P_CHOSEN: "chosen"}
-POOL_NAME = {P_PACKET: "packets", P_GROUP: "groups", P_TX: "sending PDCs", P_RX: "receiving PDCs", P_SLOT: "PSN slots",
-             P_WORD: "receive bits", P_PERF: "completed messages", P_RING: "rings", P_EVENT: "events",
-             P_MONITOR: "packets logged", P_CHOSEN: "connections chosen"}
 
 LINE_BYTES = 64
 

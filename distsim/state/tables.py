@@ -30,7 +30,7 @@ Q_RTX, Q_CONTROL, Q_HELD = 0, 1, 2
 # Traffic classes inside a NIC (models/scala-uet-nic/buffers-and-pfc, Traffic classes).
 NIC_DATA, NIC_CONTROL, NIC_CLASSES = 0, 1, 2
 # Bits of `flag_bits`; the upper byte holds the transmissions of the data packet so far (it tells copies apart).
-F_AR, F_RTX, F_EOM, F_CE, F_ECHO, F_RESTORE, F_HEADROOM = 1, 2, 4, 8, 16, 32, 64
+F_AR, F_RTX, F_EOM, F_CE, F_ECHO, F_RESTORE = 1, 2, 4, 8, 16, 32
 TRIES_SHIFT = 8
 
 PACKET = np.dtype([
@@ -135,7 +135,7 @@ BUFFER_STATS = np.dtype([
 ], align=True)
 
 # A slot of a flow table (LoadBalancingMethod flowlet).
-FLOWLET = np.dtype([("time_ps", "i8"), ("member", "i4"), ("spare", "i4")], align=True)
+FLOWLET = np.dtype([("time_ps", "i8"), ("member", "i4")], align=True)
 
 # The receiving side of one directed link: packets under way, in order of arrival.
 IN = np.dtype([
@@ -186,7 +186,7 @@ SWPAR = np.dtype([
     ("alpha", "f8"),              # LossyAlpha, 0: the pool's fixed limit
     ("xoff_bytes", "i8"), ("xon_bytes", "i8"), ("headroom_bytes", "i8"),
     ("buffer_stats", "i4"),       # 1: sample bytes held for the buffer records
-    ("flowlet", "i4"), ("pfc_aware", "i4"), ("spare", "i4"),
+    ("flowlet", "i4"), ("pfc_aware", "i4"),
     ("gap_ps", "i8"),
 ], align=True)
 

@@ -45,7 +45,7 @@ MONITOR = np.dtype([
     ("entropy", "i4"), ("psn", "i4"), ("cack", "i4"), ("sack_first", "i4"),
     ("sack_lo", "u4"), ("sack_hi", "u4"),            # the 64 PSNs from sack_first on
     ("penalty", "i4"), ("op", "i4"),                 # op: global operation of the message (connection)
-    ("bits", "u2"), ("row", "u1"), ("code", "u1"), ("role", "u1"), ("candidate", "u1"),
+    ("bits", "u2"), ("row", "u1"), ("code", "u1"), ("role", "u1"),
 ], align=True)
 
 # A connection chosen for uet-monitor by a filter or trigger, not yet known at its other end.
@@ -60,6 +60,5 @@ WATCH = np.dtype([
     ("fep", "i4"), ("local", "i4"), ("remote", "i4"), ("pdc_node", "i4"), ("pdc_id", "i4"),
     ("rtt", "i4"), ("penalty", "i4"),                # triggers on
     ("penalty_least", "i4"), ("budget", "i4"),       # connections that triggers may still choose
-    ("spare", "i4"),
     ("rtt_least_ps", "i8"), ("delay_ps", "i8"),      # until the other end knows
 ], align=True)

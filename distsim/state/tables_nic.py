@@ -99,7 +99,6 @@ NICPAR = np.dtype([
     ("fail_multiplier", "i4"),    # early failure detection, base RTTs; 0 off
     ("reps_room", "i4"), ("entropy_values", "i4"), ("explore_packets", "i4"), ("freeze_ps", "i8"),
     ("stats", "i4"),              # STAT_* of the records that are on
-    ("spare", "i4"),
     # parameters of a congestion control or spraying added later
     ("plug_a", "f8"), ("plug_b", "f8"), ("plug_c", "f8"), ("plug_d", "f8"),
 ], align=True)
@@ -142,7 +141,6 @@ TXPDC = np.dtype([
     ("fail_ps", "i8"),            # no early failure of its packets is due before this
     ("arrived_psn", "i4"), ("commit_psn", "i4"),     # prefetch: payloads below are here; next to commit to the wire
     ("penalty", "i4"),            # receiver penalty of the latest ACK
-    ("spare", "i4"),
 ], align=True)
 
 # QUEUED: committed to the wire, not yet sent (QUEUED_AR: and it asks for an ACK).
@@ -181,7 +179,6 @@ RXMSG = np.dtype([
     ("id", "i4"),                 # tombstone: PDC id it had
     ("op", "i4"),                 # global op
     ("edge_begin", "i4"), ("edge_count", "i4"),      # who is told when it has arrived
-    ("spare", "i4"),
     ("monitor_ps", "i8"),         # its packets are logged from then on, INF_PS: not
 ], align=True)
 
@@ -196,7 +193,7 @@ OP = np.dtype([
     ("pdc", "i4"), ("rtx_packets", "i4"),
     ("probe_end_ps", "i8"),       # end of serialization of its base-RTT probe; 0: none under way
     ("monitor_ps", "i8"),         # its packets are logged from then on, INF_PS: not
-    ("wait_next", "i4"), ("spare", "i4"),
+    ("wait_next", "i4"),
 ], align=True)
 
 # Who is told: global op and node; NIC row here, or -1 and the IN row of what leaves for its rank.
