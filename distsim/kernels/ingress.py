@@ -89,8 +89,18 @@ def write_to_host(s, nic_row, par, payload_bytes, size_bytes, now_ps):
         watch_release(s, nic)
 
 
-@kernel
+@small
 def admit(s, nic_row, par, number, wire_bytes, now_ps):
+    """`charge`; where no record and no PFC looks, data that fit and control packets, which always do, need nothing."""
+    if par.attends == 0:
+        occupied = s.nics[nic_row].ingress_bytes + wire_bytes - ETHERNET_BYTES
+        if number == NIC_CONTROL or occupied <= par.ingress_bytes:
+            return True
+    return charge(s, nic_row, par, number, wire_bytes, now_ps)
+
+
+@kernel
+def charge(s, nic_row, par, number, wire_bytes, now_ps):
     """Charge an arriving packet of a class to its pool; False when it does not fit and is lost.
 
     A pause goes out first if the pool would be at or above Xoff with it. The caller ends the charge of what is not
@@ -130,8 +140,15 @@ def lose(s, nic_row, par, number):
         s.buff[nic_row * NIC_BUFFERS + (RX_TC0 if number == NIC_DATA else RX_TC1)].overflow += 1
 
 
-@kernel
+@small
 def processed(s, nic_row, par, number, wire_bytes, now_ps):
+    """`discharge`, where a record or PFC looks."""
+    if par.attends != 0:
+        discharge(s, nic_row, par, number, wire_bytes, now_ps)
+
+
+@kernel
+def discharge(s, nic_row, par, number, wire_bytes, now_ps):
     """The charge of a packet that carried nothing for the host ends; it may have drawn a pause."""
     nic = s.nics[nic_row]
     if par.stats & STAT_BUFFERS:

@@ -60,7 +60,7 @@ def build(model: Model, owner: np.ndarray, rank: int, *, twin: bool = False,
     tables |= shared_tables(model, here, nodes, len(ports)) | record_tables(model, len(nics))
     state = State(
         ports=ports, queues=empty_queues(len(ports)), ins=ins_table(model, here), nodes=nodes, next_ps=next_ps,
-        swpar=model.swpar, nicpar=model.nicpar, nics=nics,
+        swpar=model.swpar, nicpar=with_attention(model.nicpar), nics=nics,
         group_hash=np.full(buckets(model, nics), -1, "i4"),
         rxmsg=rxmsg, ops=ops, edges=at_least_one(edges), heap=heap, counters=empty_counters(len(nics)), pools=pools,
         clock=clock_row(model), outbox=np.zeros(1, t.PACKET), inbox=np.zeros(1, t.PACKET), in_of_link=here.in_of,
@@ -152,6 +152,13 @@ def copy_fields(table: Any, rows: np.ndarray, names: list[str]) -> None:
         else:
             for row, value in zip(table, rows[name].tolist(), strict=True):
                 setattr(row, name, value)
+
+
+def with_attention(nicpar: np.ndarray) -> np.ndarray:
+    """NICPAR rows that say whether charges of the receive pools have to be looked at one by one."""
+    rows = nicpar.copy()
+    rows["attends"] = (rows["stats"] != 0) | (rows["pfc_0"] != 0) | (rows["pfc_1"] != 0)
+    return rows
 
 
 def clock_row(model: Model) -> np.ndarray:

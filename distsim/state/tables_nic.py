@@ -66,6 +66,7 @@ S_STRICT, S_ROUND_ROBIN, S_WEIGHTED = 0, 1, 2
 STAT_BUFFERS, STAT_EVENTS, STAT_MONITOR, STAT_PCIE = 1, 2, 4, 8
 NICPAR = np.dtype([
     ("mss_bytes", "i4"),
+    ("attends", "i4"),            # 1: every packet received matters to a record or to PFC; set by `state.build`
     ("trimming", "i4"), ("distinct_rtx", "i4"), ("groups", "i4"),
     ("ar_every", "i4"), ("ar_first", "i4"), ("ar_last", "i4"),
     ("spraying", "i4"),           # registry number of the spraying type
