@@ -169,7 +169,7 @@ def watch(*sets: str, **more: int) -> dict[str, int]:
 
 def test_nothing_is_watched_by_default() -> None:
     assert watch() == {"everything": 0, "filtering": 0, "fep": -1, "local": -1, "remote": -1, "pdc_node": -1,
-                       "pdc_id": -1, "rtt": 0, "penalty": 0, "penalty_least": 127, "budget": 1, "spare": 0,
+                       "pdc_id": -1, "rtt": 0, "penalty": 0, "penalty_least": 127, "budget": 1,
                        "rtt_least_ps": 100_000_000, "delay_ps": MONITOR_DELAY_PS}
     assert watch(delay_ps=5)["delay_ps"] == 5
 

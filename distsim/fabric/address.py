@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from ipaddress import IPv4Address
 
-FIRST = 32 << 24  # of the block; no NIC has it
-_OCTET = r"(25[0-5]|2[0-4]\d|1\d\d|[1-9]\d|\d)"
-_IPV4 = re.compile(rf"{_OCTET}\.{_OCTET}\.{_OCTET}\.{_OCTET}", re.ASCII)
+FIRST = IPv4Address("32.0.0.0")  # of the block; no NIC has it
 _LAST_NODE = 2**31 - 1
 
 
@@ -14,17 +12,13 @@ def ip_text(node_id: int) -> str:
     """The address of a NIC, dotted. ValueError for a number that no node id can be."""
     if not 0 <= node_id <= _LAST_NODE:
         raise ValueError(f"{node_id} is not a node id")
-    number = FIRST + node_id + 1
-    return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
+    return str(FIRST + 1 + node_id)
 
 
 def node_of_ip(text: str) -> int:
     """The node id whose address this is; -1 when it is not a dotted IPv4 address of the NICs' block."""
-    match = _IPV4.fullmatch(text)
-    if match is None:
+    try:
+        node_id = int(IPv4Address(text)) - int(FIRST) - 1
+    except ValueError:
         return -1
-    number = 0
-    for octet in match.groups():
-        number = number << 8 | int(octet)
-    node_id = number - FIRST - 1
     return node_id if 0 <= node_id <= _LAST_NODE else -1

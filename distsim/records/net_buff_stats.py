@@ -4,9 +4,10 @@ Columns: scala-computing/docs, models/scala-uet-nic/records, net-buff-stats. Row
 beside the simulation parameter. A receive pool holds packets at their IP size, a transmit pool reserves wire sizes.
 
 Decisions: a NIC has the pools of classes 0 and 1, receive then transmit (pools of further classes, which no packet
-uses, have no rows). `max_occupancy_B` is the greatest since the start. `overflow` counts the packets that did not fit,
-which only receive pools can have. `percent_occupancy` is occupancy_B as a percentage of buffer_max_size_B. A rate is
-the interval's bytes over the interval. `job_id` is the simulation's name, as in perf.
+uses, have no rows). `max_occupancy_B` is the greatest since the start. `overflow` counts the packets that did not fit:
+lost by a receive pool; in TX_TC1 control packets that wait for room beyond it (data wait at the host).
+`percent_occupancy` is occupancy_B as a percentage of buffer_max_size_B. A rate is the interval's bytes over the
+interval. `job_id` is the simulation's name, as in perf.
 """
 
 from __future__ import annotations
