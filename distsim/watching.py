@@ -23,7 +23,7 @@ class Watching:
     """Choices of one rank. `active`: whether anything can be chosen at all, the same on every rank."""
 
     def __init__(self, comm: Communicator, model: Model, here: Placement, holder: Holder, globally: bool) -> None:
-        self._comm, self._messages, self._here, self._holder = comm, model.messages, here, holder
+        self._comm, self.messages, self._here, self._holder = comm, model.messages, here, holder
         self._global = globally
         watch = model.watch
         self.active = watch is not None and not watch["everything"][0] and bool(
@@ -66,8 +66,8 @@ class Watching:
 
     def _log_from(self, op: int, at_sender: bool, time_ps: int) -> None:
         """Let one end of a connection log from then on, if it is on this rank."""
-        ops, state = self._messages.ops, self._holder.state
-        node = int(self._here.row_of[ops["host"][op] if at_sender else ops["dst"][op]])
+        ops, state = self.messages.ops, self._holder.state
+        node = int(self._here.row_of[ops["host" if at_sender else "dst"][op - self.messages.first_op]])
         if node < 0:
             return
         nic = cell(state.nodes, node, "nic")
@@ -75,7 +75,7 @@ class Watching:
             row = cell(state.nics, nic, "op_begin") + op - cell(state.nics, nic, "op_first")
             set_cell(state.ops, row, "monitor_ps", time_ps)
         else:
-            message = int(self._messages.rx_message[op])
+            message = self.messages.first_rx + int(self.messages.rx_message[op - self.messages.first_op])
             row = cell(state.nics, nic, "rx_begin") + message - cell(state.nics, nic, "rx_first")
             set_cell(state.rxmsg, row, "monitor_ps", time_ps)
 

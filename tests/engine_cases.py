@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from simkit import FOREVER, KERNELS, Rank, run_rank
+from simmodels import edge_rows, op_rows
 
 from distsim.config.nic import Nic
 from distsim.config.switch import Switch
@@ -24,7 +25,7 @@ from distsim.state import tables as t
 from distsim.state.allocate import cell, set_cell
 from distsim.state.model import Model, number_messages
 from distsim.state.verify import verify
-from distsim.workload.types import EDGES, OPS, SEND, Workload
+from distsim.workload.types import SEND, Workload
 
 GBPS = 10**9
 NS, US, MS = 10**3, 10**6, 10**9          # in picoseconds
@@ -110,7 +111,7 @@ def send(host: int, dst: int, size_bytes: int, start_ps: int = 0, *, deps: int =
 def workload(ops: list[tuple], edges: list[tuple] | None = None) -> Workload:
     """Operations, and edges (from, to, when) between places in the list."""
     rows = [(number, *op[1:]) for number, op in enumerate(ops, start=1)]
-    return Workload(np.array(rows, OPS), np.array(edges or [], EDGES))
+    return Workload(op_rows(rows), edge_rows(edges or []))
 
 
 def model(fabric: Fabric, ops: list[tuple], edges: list[tuple] | None = None, *, nic: Nic | None = None,

@@ -136,6 +136,8 @@ class Rank:
             out.nics[int(i)] = row.item()
         for row in to_array(state.ports, t.PORT):
             out.ports[int(row["link"])] = tuple(row[name].item() for name in PORT_FIGURES)
+        log = to_array(state.oplog, t.OPLOG)[:cell(state.pools, t.P_OPLOG, "used")]
+        out.tables["oplog"] = sorted([*out.tables.get("oplog", []), *(row.item() for row in log)])
         self.add_tables(out)
 
     def add_tables(self, out: Outcome) -> None:

@@ -14,9 +14,9 @@ from ..state.tables import (
     F_RTX,
     INF_PS,
     NIC_CONTROL,
+    O_DONE,
     OP_ACTIVE,
     OP_DONE,
-    P_PERF,
     SLOT_DONE,
     SLOT_SENT,
     SLOT_WAITING,
@@ -29,11 +29,12 @@ from .ingress import SERVICE_TICK_PS, admit, processed
 from .jit import kernel, once, small
 from .links import fault
 from .monitor import log_event, log_received
-from .operations import NO_TIMER, start_waiting, tell
+from .operations import NO_TIMER, start_waiting, tell, write_perf
 from .pools import give_slots, give_tx
 from .segments import NOMINAL_HEADER_BYTES, payload_bytes, slot_row
 from .status import FAULT_INFLIGHT
 from .transmit import send_probe, transmit_pass
+from .work import log_op
 
 UET_TRIMMED_LASTHOP = 2       # NACK code, as in `receive`
 
@@ -217,6 +218,7 @@ def complete_tx(s, nic_row, par, row, now_ps):
     clock.sends_done += 1
     s.counters[nic_row].wqes_completed += 1
     write_perf(s, nic, op, now_ps)
+    log_op(s, op, O_DONE, op.ready_ps, now_ps)
     if par.stats & STAT_EVENTS:
         log_event(s, nic_row, E_WQE_COMPLETE, pdc.dst, pdc.id, pdc.remote_id, op.global_op, now_ps)
         log_event(s, nic_row, E_PDC_TERMINATED, pdc.dst, pdc.id, pdc.remote_id, -1, now_ps)
@@ -243,22 +245,6 @@ def complete_tx(s, nic_row, par, row, now_ps):
     tell(s, nic_row, op.edge_begin, op.edge_count, now_ps)
 
 
-@small
-def write_perf(s, nic, op, now_ps):
-    """One row of the perf record."""
-    pool = s.pools[P_PERF]
-    entry = s.perf[pool.used]
-    pool.used += 1
-    entry.time_ps = now_ps
-    entry.start_ps = op.ready_ps
-    entry.length_bytes = op.length_bytes
-    entry.user_id = op.user_id
-    entry.node = s.nodes[nic.node].id
-    entry.dst = op.dst
-    entry.op = op.global_op
-    entry.rtx_packets = op.rtx_packets
-
-
 @once
 def receive_probe_ack(s, nic_row, p, now_ps):
     """The answer to a base-RTT probe feeds the base RTT only; its message may be done while the group lives on."""
@@ -271,9 +257,9 @@ def receive_probe_ack(s, nic_row, p, now_ps):
     counters.probe_ack_rcvd += 1
     processed(s, nic_row, par, NIC_CONTROL, p.size_bytes, now_ps)
     op = s.ops[nic.op_begin + p.message - nic.op_first]
-    if op.probe_end_ps != 0:
-        rtt = now_ps - op.probe_end_ps
-        op.probe_end_ps = 0
+    if op.mark_ps != 0:
+        rtt = now_ps - op.mark_ps
+        op.mark_ps = 0
         row = s.tx[op.pdc].group if op.pdc >= 0 else find_group(s, nic_row, op.dst, -1)
         if row >= 0:
             cc.offer_rtt(s.groups[row], par, rtt)

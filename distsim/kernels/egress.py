@@ -220,7 +220,7 @@ def start_queued(s, nic_row, par, number, at_ps):
         note_service(s, nic_row, p)
     end = start_service(s, port, i, p, at_ps)
     if p.ptype == PROBE:
-        s.ops[nic.op_begin + p.cack - nic.op_first].probe_end_ps = end
+        s.ops[nic.op_begin + p.cack - nic.op_first].mark_ps = end
     elif p.ptype == RUD_REQUEST:
         op = s.ops[nic.op_begin + p.cack - nic.op_first]
         if op.state == OP_ACTIVE:

@@ -40,14 +40,15 @@ class Holder:
         """Let the pool's table have at least `rows` rows."""
         state = ensure_room(self.state, pool, rows)
         if state is not self.state:
-            self._replace(state)
+            self.replace(state)
 
     def ensure_rows(self, name: str, rows: int) -> None:
         """Let a table without a pool have at least `rows` rows."""
         table = getattr(self.state, name)
         if len(table) < rows:
-            self._replace(self.state._replace(**{name: grown(table, DTYPES[name], 2 * rows)}))
+            self.replace(self.state._replace(**{name: grown(table, DTYPES[name], 2 * rows)}))
 
-    def _replace(self, state: State) -> None:
+    def replace(self, state: State) -> None:
+        """Go on with other tables."""
         self.state = state
         self.ref = bind(state)

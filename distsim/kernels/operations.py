@@ -1,28 +1,41 @@
-"""Operations of a workload at a NIC: a heap of pending ones, notices between them, and the start of a message.
+"""Operations of a workload at a NIC: notices between them, their start and end, and the start of a message.
 
-Pending operations are taken in order of (time, operation), so the order in which notices come in decides nothing.
+An operation starts once all that it waits for has reported. A message over the fabric ends when its last byte has been
+acknowledged (`acks.complete_tx`); what shares a rank's NPU or scale-up port is served by `work`.
 """
 
 from __future__ import annotations
 
 from ..state.tables import (
+    COMPUTE,
+    DELAY,
     E_PDC_CREATED,
     E_WQE_CREATED,
     INF_PS,
+    JOIN,
+    LOCAL,
+    LOCAL_IN,
+    LOG_MESSAGE,
     NOTICE,
+    O_DONE,
+    O_SENT,
     OP_ACTIVE,
     OP_DONE,
     OP_QUEUED,
+    OP_SENT,
     OP_WAITING,
+    P_PERF,
+    SEND,
     SLOT_RING,
     STAT_EVENTS,
 )
 from .groups import join_group, join_turn, ready_at_tail
 from .jit import kernel, once, small
 from .monitor import log_event
+from .pending import pop_pending, push_pending
 from .pools import take_packet, take_slots, take_tx
+from .work import begin_work, end_work, log_op
 
-SEND = 0
 FIRST_TX_ID, LAST_TX_ID = 1, 32767
 TX_IDS = LAST_TX_ID - FIRST_TX_ID + 1
 DOORBELL_PS = 15_000          # from the doorbell to the transmit process (transport, Messages and PDCs)
@@ -30,75 +43,22 @@ MOST_SLOTS_AT_FIRST = 128
 NO_TIMER = 1 << 62
 
 
-@small
-def before(s, a, b):
-    """Order of two PENDING rows: by time, then by operation."""
-    x = s.heap[a]
-    y = s.heap[b]
-    return x.time_ps < y.time_ps or (x.time_ps == y.time_ps and x.op < y.op)
-
-
-@small
-def swap(s, a, b):
-    x = s.heap[a]
-    y = s.heap[b]
-    time_ps = x.time_ps
-    op = x.op
-    x.time_ps = y.time_ps
-    x.op = y.op
-    y.time_ps = time_ps
-    y.op = op
-
-
-@kernel
-def push_pending(s, nic, time_ps, op):
-    """Add an operation (OP row) to the NIC's heap; its slice has room for all it can ever hold."""
-    first = nic.heap_begin
-    at = nic.heap_size
-    nic.heap_size = at + 1
-    entry = s.heap[first + at]
-    entry.time_ps = time_ps
-    entry.op = op
-    while at > 0 and before(s, first + at, first + ((at - 1) >> 1)):
-        swap(s, first + at, first + ((at - 1) >> 1))
-        at = (at - 1) >> 1
-
-
-@kernel
-def pop_pending(s, nic):
-    """Remove the first pending operation; returns its OP row."""
-    first = nic.heap_begin
-    op = s.heap[first].op
-    size = nic.heap_size - 1
-    nic.heap_size = size
-    swap(s, first, first + size)
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            return op
-        if child + 1 < size and before(s, first + child + 1, first + child):
-            child += 1
-        if before(s, first + at, first + child):
-            return op
-        swap(s, first + at, first + child)
-        at = child
-
-
 @kernel
 def notice(s, nic_row, op_row, time_ps):
     """An operation that `op_row` waits for has reported, with effect at `time_ps`."""
     op = s.ops[op_row]
-    if op.state != OP_WAITING and op.any_of == 0:
+    if op.state != OP_WAITING and op.any_of == 0 and op.kind != LOCAL_IN:
         return
     nic = s.nics[nic_row]
     at = max(time_ps, op.ready_ps)
     if op.any_of == 0:
         op.ready_ps = at
         op.deps_left -= 1
-        if op.deps_left > 0:
+        if op.deps_left > 0 and (op.kind != LOCAL_IN or op.state != OP_WAITING):
             return
-        op.state = OP_QUEUED
+        if op.state == OP_WAITING:
+            op.state = OP_QUEUED
+    at += op.delay_ps
     push_pending(s, nic, at, op_row)
     if at < s.next_ps[nic.node]:
         s.next_ps[nic.node] = at
@@ -106,16 +66,15 @@ def notice(s, nic_row, op_row, time_ps):
 
 @kernel
 def tell(s, nic_row, first, count, now_ps):
-    """Tell every operation on the list: at once on this NIC, TriggerDelay later elsewhere."""
-    clock = s.clock[0]
+    """Tell every operation on the list: at once on this NIC, the edge's delay later elsewhere."""
     for e in range(first, first + count):
         edge = s.edges[e]
         if edge.nic >= 0:
             nic = s.nics[edge.nic]
-            at = now_ps if edge.nic == nic_row else now_ps + clock.trigger_delay_ps
+            at = now_ps if edge.nic == nic_row else now_ps + edge.delay_ps
             notice(s, edge.nic, nic.op_begin + edge.op - nic.op_first, at)
         else:
-            leave(s, edge, now_ps + clock.trigger_delay_ps)
+            leave(s, edge, now_ps + edge.delay_ps)
 
 
 @small
@@ -239,28 +198,105 @@ def start_message(s, nic_row, op_row, now_ps):
         log_event(s, nic_row, E_WQE_CREATED, pdc.dst, pdc.id, 0, op.global_op, now_ps)
 
 
+@kernel
+def finish(s, nic_row, op, now_ps):
+    """An operation other than a message over the fabric is done."""
+    op.state = OP_DONE
+    op.done_ps = now_ps
+    s.clock[0].ops_done += 1
+    log_op(s, op, O_DONE, op.ready_ps, now_ps)
+    tell(s, nic_row, op.edge_begin, op.edge_count, now_ps)
+
+
+@kernel
+def sent(s, nic_row, op, now_ps):
+    """The last byte of a transfer has been sent for the first time."""
+    log_op(s, op, O_SENT, op.ready_ps, now_ps)
+    tell(s, nic_row, op.edge_begin + op.edge_count, op.sent_count, now_ps)
+
+
+@small
+def write_perf(s, nic, op, now_ps):
+    """One row of the perf record, if the message is to be logged."""
+    if op.log_bits & LOG_MESSAGE:
+        pool = s.pools[P_PERF]
+        entry = s.perf[pool.used]
+        pool.used += 1
+        entry.time_ps = now_ps
+        entry.start_ps = op.ready_ps
+        entry.length_bytes = op.length_bytes
+        entry.user_id = op.user_id
+        entry.node = s.nodes[nic.node].id
+        entry.dst = op.dst
+        entry.op = op.global_op
+        entry.rtx_packets = op.rtx_packets
+
+
+@small
+def tell_half(s, nic_row, op, now_ps):
+    """Tell the other half of a LOCAL; returns how much later it hears."""
+    e = op.edge_begin + op.edge_count + op.sent_count
+    tell(s, nic_row, e, 1, now_ps)
+    return s.edges[e].delay_ps
+
+
+@once
+def go_on(s, nic_row, row, now_ps):
+    """An operation that has started comes up again."""
+    op = s.ops[row]
+    if op.kind == DELAY:
+        finish(s, nic_row, op, now_ps)
+    elif op.kind == LOCAL_IN and op.deps_left == 0:
+        if now_ps >= op.ready_ps:
+            finish(s, nic_row, op, now_ps)
+    elif op.kind != SEND and op.kind != JOIN and end_work(s, nic_row, row, now_ps):
+        if op.kind == COMPUTE:
+            finish(s, nic_row, op, now_ps)
+        elif op.kind == LOCAL_IN:
+            op.deps_left -= 1
+            if op.deps_left == 0:
+                push_pending(s, s.nics[nic_row], max(now_ps, op.ready_ps), row)
+        else:
+            op.state = OP_SENT
+            delay_ps = tell_half(s, nic_row, op, now_ps)
+            sent(s, nic_row, op, now_ps)
+            push_pending(s, s.nics[nic_row], now_ps + 2 * delay_ps, row)
+
+
 @once
 def run_operation(s, nic_row, now_ps):
-    """Start the NIC's first pending operation."""
+    """Start the NIC's first pending operation, or go on with it."""
     nic = s.nics[nic_row]
     row = pop_pending(s, nic)
     op = s.ops[row]
-    if op.state == OP_ACTIVE or op.state == OP_DONE:
+    if op.state == OP_DONE:
         return                       # one of several notices had started it already
+    if op.state == OP_SENT:          # a LOCAL is acknowledged
+        s.clock[0].sends_done += 1
+        write_perf(s, nic, op, now_ps)
+        finish(s, nic_row, op, now_ps)
+        return
+    if op.state == OP_ACTIVE:
+        go_on(s, nic_row, row, now_ps)
+        return
     if op.any_of > 1:                # it starts at the any_of-th notice
         op.any_of -= 1
         return
-    clock = s.clock[0]
-    clock.ops_started += 1
-    op.ready_ps = now_ps
+    s.clock[0].ops_started += 1
+    if op.kind != LOCAL_IN:
+        op.ready_ps = now_ps
+    if op.kind == JOIN:
+        finish(s, nic_row, op, now_ps)
+        return
+    op.state = OP_ACTIVE
     if op.kind == SEND:
-        op.state = OP_ACTIVE
         if nic.open_tx >= TX_IDS:
             wait_for_id(s, nic_row, row)
         else:
             start_message(s, nic_row, row, now_ps)
+    elif op.kind == DELAY:
+        push_pending(s, nic, now_ps + op.work_ps, row)
     else:
-        op.state = OP_DONE
-        op.done_ps = now_ps
-        clock.ops_done += 1
-        tell(s, nic_row, op.edge_begin, op.edge_count, now_ps)
+        if op.kind == LOCAL:
+            tell_half(s, nic_row, op, now_ps)
+        begin_work(s, nic_row, row, now_ps)

@@ -7,6 +7,7 @@ from ..state.tables import (
     P_EVENT,
     P_GROUP,
     P_MONITOR,
+    P_OPLOG,
     P_PACKET,
     P_PERF,
     P_RING,
@@ -72,4 +73,7 @@ def short_of(s):
         pool = s.pools[P_CHOSEN]
         if pool.used + LOG_MARGIN > pool.room:
             return P_CHOSEN
+        pool = s.pools[P_OPLOG]
+        if pool.used + LOG_MARGIN > pool.room:
+            return P_OPLOG
     return -1

@@ -25,6 +25,7 @@ from .ingress import enqueue_stat
 from .jit import kernel, once, small
 from .links import append, serialization_ps
 from .monitor import log_event
+from .operations import sent
 from .pcie import fetch, leave_host
 from .pfc import note_waiting
 from .pools import take_packet
@@ -119,7 +120,15 @@ def fetch_next(s, nic_row, par, g, pdc_row, psn, now_ps):
         reserve(s, nic_row, par, nic, payload + DATA_HEADER_BYTES)
     ready_ps = fetch(s, nic_row, par, payload, now_ps)
     push_fetch(s, nic, pdc_row, psn, ready_ps, par.prefetch != 0)
-    if par.stats & STAT_EVENTS and psn == pdc.packets - 1:
+    if psn == pdc.packets - 1:
+        send_complete(s, nic_row, par, pdc, now_ps)
+
+
+@kernel
+def send_complete(s, nic_row, par, pdc, now_ps):
+    """The fetch of a message's last segment has been issued: to the host, every byte has been sent."""
+    sent(s, nic_row, s.ops[pdc.op], now_ps)
+    if par.stats & STAT_EVENTS:
         log_event(s, nic_row, E_SEND_COMPLETE, pdc.dst, pdc.id, pdc.remote_id, pdc.tx_message, now_ps)
 
 

@@ -15,6 +15,7 @@ from .tables import (
     P_EVENT,
     P_GROUP,
     P_MONITOR,
+    P_OPLOG,
     P_PACKET,
     P_PERF,
     P_RING,
@@ -27,7 +28,8 @@ from .view import DTYPES, State
 
 # The table behind each pool.
 POOL_TABLE = {P_PACKET: "packets", P_GROUP: "groups", P_TX: "tx", P_RX: "rx", P_SLOT: "slots", P_WORD: "words",
-              P_PERF: "perf", P_RING: "rings", P_EVENT: "events", P_MONITOR: "monitor", P_CHOSEN: "chosen"}
+              P_PERF: "perf", P_RING: "rings", P_EVENT: "events", P_MONITOR: "monitor", P_CHOSEN: "chosen",
+              P_OPLOG: "oplog"}
 
 LINE_BYTES = 64
 

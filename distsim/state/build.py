@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..workload.types import LOG_OP, SEND
 from . import tables as t
 from .allocate import set_cell, to_array, to_twin, zeros
 from .endpoints import edges_table, nics_table, ops_table, pending_table, rxmsg_table
@@ -45,10 +46,10 @@ def build(model: Model, owner: np.ndarray, rank: int, *, twin: bool = False,
     """
     here = place(model, owner, rank)
     nics = nics_table(model, here)
-    ops, op_ids = ops_table(model, here, nics)
-    rxmsg, rx_ops = rxmsg_table(model, nics)
-    edges = edges_table(model, here, ops, op_ids, rxmsg, rx_ops)
-    heap = pending_table(model, nics, ops, op_ids)
+    ops, op_at = ops_table(model, nics)
+    rxmsg, rx_at = rxmsg_table(model, nics)
+    edges = edges_table(model, here, ops, op_at, rxmsg, rx_at)
+    heap = pending_table(model, nics, ops, op_at)
     nodes = nodes_table(model, here)
     ports = ports_table(model, here)
     next_ps = np.full(len(nodes) + here.ranks, t.INF_PS, "i8")
@@ -63,7 +64,8 @@ def build(model: Model, owner: np.ndarray, rank: int, *, twin: bool = False,
         swpar=model.swpar, nicpar=with_attention(model.nicpar), nics=nics,
         group_hash=np.full(buckets(model, nics), -1, "i4"),
         rxmsg=rxmsg, ops=ops, edges=at_least_one(edges), heap=heap, counters=empty_counters(len(nics)), pools=pools,
-        clock=clock_row(model), outbox=np.zeros(1, t.PACKET), inbox=np.zeros(1, t.PACKET), in_of_link=here.in_of,
+        works=empty_works(len(nics)), clock=clock_row(model), outbox=np.zeros(1, t.PACKET),
+        inbox=np.zeros(1, t.PACKET), in_of_link=here.in_of,
         link_of_in=np.concatenate([here.in_links, here.departing]).astype("i4"),
         keys=np.zeros(int(nodes["in_count"].max(initial=1)) + 1, "i8"), units=here.units,
         order=np.arange(len(nodes), dtype="i4"), **tables)
@@ -166,8 +168,21 @@ def clock_row(model: Model) -> np.ndarray:
     row["seed"] = model.seed if model.seed < 1 << 31 else zlib.crc32(str(model.seed).encode()) >> 1
     row["trigger_delay_ps"] = model.trigger_delay_ps
     row["need"] = -1
-    row["logging"] = bool((model.nicpar["stats"] & (t.STAT_EVENTS | t.STAT_MONITOR)).any())
+    row["logging"] = logging_bits(model)
     return row
+
+
+def logging_bits(model: Model) -> int:
+    """Which logs are written: CLOCK.logging."""
+    packets = bool((model.nicpar["stats"] & (t.STAT_EVENTS | t.STAT_MONITOR)).any())
+    return packets + 2 * bool((model.messages.ops["flags"] & LOG_OP).any())
+
+
+def empty_works(nics: int) -> np.ndarray:
+    """WORK rows of NICs that serve nothing."""
+    rows = np.zeros(max(1, nics) * t.WORKS, t.WORK)
+    rows["head"] = -1
+    return rows
 
 
 def record_tables(model: Model, nics: int) -> dict[str, np.ndarray]:
@@ -182,7 +197,7 @@ def record_tables(model: Model, nics: int) -> dict[str, np.ndarray]:
 def pool_tables(model: Model, nics: int, ops: np.ndarray, rxmsg: np.ndarray,
                 least: bool) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """The growing tables and their bookkeeping."""
-    notices = int(max(ops["edge_count"].max(initial=0), rxmsg["edge_count"].max(initial=0)))
+    notices = most_notices(ops, rxmsg)
     room = {
         t.P_PACKET: max(LEAST_PACKETS, PACKETS_PER_NIC * nics) + notices,
         t.P_GROUP: max(LEAST_ROWS, PDCS_PER_NIC * nics),
@@ -191,7 +206,7 @@ def pool_tables(model: Model, nics: int, ops: np.ndarray, rxmsg: np.ndarray,
         t.P_SLOT: max(LEAST_PACKETS, 256 * nics),
         t.P_WORD: 2 * WORDS_MARGIN,
         t.P_PERF: LEAST_ROWS, t.P_RING: max(LEAST_PACKETS, RINGS_PER_NIC * nics),
-        t.P_EVENT: LEAST_ROWS, t.P_MONITOR: LEAST_ROWS, t.P_CHOSEN: LEAST_LOG,
+        t.P_EVENT: LEAST_ROWS, t.P_MONITOR: LEAST_ROWS, t.P_CHOSEN: LEAST_LOG, t.P_OPLOG: LEAST_ROWS,
     }
     if least:
         room = {number: 1 for number in room}
@@ -201,14 +216,27 @@ def pool_tables(model: Model, nics: int, ops: np.ndarray, rxmsg: np.ndarray,
         pools["room"][number] = rows
     pools["margin"][t.P_PACKET] = notices
     pools["margin"][t.P_RING] = max(64, int(model.nicpar["reps_room"].max(initial=0)))
-    longest = int(np.ceil(model.messages.ops["size_bytes"].max(initial=0) / int(model.nicpar["mss_bytes"].min())))
-    pools["margin"][t.P_WORD] = min(WORDS_MARGIN, 2 * power_of_two(longest // 32 + 2) + 2 * t.WORD_RING)
+    pools["margin"][t.P_WORD] = word_margin(model)
     tables = {
         "packets": zeros(room[t.P_PACKET], t.PACKET), "groups": zeros(room[t.P_GROUP], t.GROUP),
         "tx": zeros(room[t.P_TX], t.TXPDC), "rx": zeros(room[t.P_RX], t.RXPDC),
         "slots": zeros(room[t.P_SLOT], t.SLOT), "words": zeros(room[t.P_WORD], t.WORD),
         "perf": zeros(room[t.P_PERF], t.PERF), "rings": zeros(room[t.P_RING], t.RING),
         "events": zeros(room[t.P_EVENT], t.EVENT), "monitor": zeros(room[t.P_MONITOR], t.MONITOR),
-        "chosen": zeros(room[t.P_CHOSEN], t.CHOSEN),
+        "chosen": zeros(room[t.P_CHOSEN], t.CHOSEN), "oplog": zeros(room[t.P_OPLOG], t.OPLOG),
     }
     return pools, tables
+
+
+def most_notices(ops: np.ndarray, rxmsg: np.ndarray) -> int:
+    """Most notices that one event can send."""
+    told = ops["edge_count"] + ops["sent_count"] + 1
+    return int(max(told.max(initial=0), rxmsg["edge_count"].max(initial=0)))
+
+
+def word_margin(model: Model) -> int:
+    """Rows of receive bits that one event can need."""
+    ops = model.messages.ops
+    longest_bytes = ops["size_bytes"][ops["kind"] == SEND].max(initial=0)
+    packets = int(np.ceil(longest_bytes / int(model.nicpar["mss_bytes"].min())))
+    return min(WORDS_MARGIN, 2 * power_of_two(packets // 32 + 2) + 2 * t.WORD_RING)

@@ -5,11 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from ..fabric.types import NIC
-from ..workload.types import ON_RECV_DONE
+from ..workload.types import (
+    COMPUTE,
+    DELAY,
+    LOCAL,
+    LOCAL_IN,
+    ON_FIRE,
+    ON_RECV_DONE,
+    ON_SEND_DONE,
+    ON_SENT,
+    TRIGGER_DELAY,
+)
 from . import tables as t
 from .allocate import zeros
-from .model import Model
+from .model import Messages, Model
 from .network import Placement
+
+# Entries of the heap that one operation can have at once (`kernels.work.schedule` makes one for every begin and end).
+PENDING_OF = {COMPUTE: 3, DELAY: 2, LOCAL: 4, LOCAL_IN: 4}
+LOCAL_IN_STEPS = 3            # the first byte leaves, the last byte leaves, all has been taken in
 
 
 def runs(first: np.ndarray, count: np.ndarray) -> np.ndarray:
@@ -22,7 +36,6 @@ def runs(first: np.ndarray, count: np.ndarray) -> np.ndarray:
 def nics_table(model: Model, here: Placement) -> np.ndarray:
     """NICROW rows, in order of node row."""
     ids = here.nodes[model.fabric.nodes["kind"][here.nodes] == NIC]
-    ops, messages = model.messages.ops, model.messages
     rows = zeros(len(ids), t.NICROW)
     rows["node"] = here.row_of[ids]
     rows["port"] = here.port_of[model.routes.up_link[ids]]
@@ -35,70 +48,81 @@ def nics_table(model: Model, here: Placement) -> np.ndarray:
     par = model.nicpar[model.nic_param[ids]]
     rows["turn_class"] = t.NIC_CONTROL
     rows["turn_left"] = np.where(par["scheduling"] == t.S_WEIGHTED, par["weight_1"], 1)
-    rows["op_first"] = np.searchsorted(ops["host"], ids)
-    rows["op_count"] = np.searchsorted(ops["host"], ids, side="right") - rows["op_first"]
-    rows["op_begin"] = np.cumsum(rows["op_count"]) - rows["op_count"]
-    receivers = ops["dst"][messages.rx_op]
-    rows["rx_first"] = np.searchsorted(receivers, ids)
-    rows["rx_count"] = np.searchsorted(receivers, ids, side="right") - rows["rx_first"]
-    rows["rx_begin"] = np.cumsum(rows["rx_count"]) - rows["rx_count"]
+    set_ranges(model.messages, rows, ids)
     rows["next_tx_id"] = 1
     rows["next_rx_id"] = 32769
     return rows
 
 
-def ops_table(model: Model, here: Placement, nics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """OP rows of this rank's NICs and the global id of each."""
-    ids = runs(nics["op_first"].astype("i8"), nics["op_count"].astype("i8"))
-    source = model.messages.ops[ids]
-    rows = zeros(len(ids), t.OP)
-    rows["global_op"] = ids
-    rows["kind"] = source["kind"]
-    rows["any_of"] = source["any_of"]
+def set_ranges(messages: Messages, rows: np.ndarray, ids: np.ndarray) -> None:
+    """Which operations and messages of a phase belong to each NIC: fills NICROW rows. ids : node id of each."""
+    for name, hosts, first in (("op", messages.ops["host"], messages.first_op),
+                               ("rx", messages.ops["dst"][messages.rx_op], messages.first_rx)):
+        begin = np.searchsorted(hosts, ids)
+        count = np.searchsorted(hosts, ids, side="right") - begin
+        rows[f"{name}_first"] = first + begin
+        rows[f"{name}_count"] = count
+        rows[f"{name}_begin"] = np.cumsum(count) - count
+
+
+def ops_table(model: Model, nics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """OP rows of this rank's NICs and the position of each in the phase."""
+    messages = model.messages
+    at = runs(nics["op_first"].astype("i8") - messages.first_op, nics["op_count"].astype("i8"))
+    source = messages.ops[at]
+    rows = zeros(len(at), t.OP)
+    rows["global_op"] = messages.first_op + at
+    for name in ("kind", "any_of", "dst", "user_id", "delay_ps", "work_ps"):
+        rows[name] = source[name]
+    rows["log_bits"] = source["flags"]
     rows["nic"] = np.repeat(np.arange(len(nics)), nics["op_count"])
-    rows["dst"] = source["dst"]
-    rows["rx_message"] = model.messages.rx_message[ids]
-    rows["deps_left"] = source["deps"]
+    rows["rx_message"] = np.where(messages.rx_message[at] >= 0, messages.first_rx + messages.rx_message[at], -1)
+    rows["deps_left"] = np.where(source["kind"] == LOCAL_IN, LOCAL_IN_STEPS, source["deps"])
     rows["length_bytes"] = source["size_bytes"]
-    rows["user_id"] = source["user_id"]
     rows["ready_ps"] = source["start_ps"] + model.start_ps
-    rows["state"] = np.where(source["deps"] == 0, t.OP_QUEUED, t.OP_WAITING)
-    rows["pdc"] = rows["wait_next"] = -1
+    rows["state"] = np.where(rows["deps_left"] == 0, t.OP_QUEUED, t.OP_WAITING)
+    rows["pdc"] = rows["wait_next"] = rows["queue_next"] = -1
     rows["monitor_ps"] = t.INF_PS
-    return rows, ids
+    return rows, at
 
 
 def rxmsg_table(model: Model, nics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """RXMSG rows of this rank's NICs and the global op of each."""
-    ids = runs(nics["rx_first"].astype("i8"), nics["rx_count"].astype("i8"))
-    rows = np.zeros(len(ids), t.RXMSG)
+    """RXMSG rows of this rank's NICs and the position of each one's operation in the phase."""
+    messages = model.messages
+    at = runs(nics["rx_first"].astype("i8") - messages.first_rx, nics["rx_count"].astype("i8"))
+    rows = np.zeros(len(at), t.RXMSG)
     rows["pdc"] = -1
     rows["last"] = -1
-    rows["op"] = model.messages.rx_op[ids]
+    ops = messages.rx_op[at].astype("i8")
+    rows["op"] = messages.first_op + ops
     rows["monitor_ps"] = t.INF_PS
-    return rows, rows["op"].astype("i8")
+    return rows, ops
 
 
-def edges_table(model: Model, here: Placement, ops: np.ndarray, op_ids: np.ndarray, rxmsg: np.ndarray,
-                rx_ops: np.ndarray) -> np.ndarray:
+def edges_table(model: Model, here: Placement, ops: np.ndarray, op_at: np.ndarray, rxmsg: np.ndarray,
+                rx_at: np.ndarray) -> np.ndarray:
     """EDGE rows told by this rank; fills the slices of `ops` and `rxmsg`."""
-    edges = model.messages.edges
+    messages = model.messages
+    edges = messages.edges
     received = edges["when"] == ON_RECV_DONE
-    at_send, at_recv = edges[~received], edges[received]
     parts: list[np.ndarray] = []
     offset = 0
-    for table, ids, chosen in ((ops, op_ids, at_send), (rxmsg, rx_ops, at_recv)):
-        first = np.searchsorted(chosen["src"], ids)
-        count = np.searchsorted(chosen["src"], ids, side="right") - first
+    for table, at, chosen in ((ops, op_at, edges[~received]), (rxmsg, rx_at, edges[received])):
+        first = np.searchsorted(chosen["src"], at)
+        count = np.searchsorted(chosen["src"], at, side="right") - first
         table["edge_begin"] = offset + np.cumsum(count) - count
         table["edge_count"] = count
-        parts.append(chosen["dst"][runs(first, count)])
+        parts.append(chosen[runs(first, count)])
         offset += len(parts[-1])
-    told = np.concatenate(parts).astype("i8")
+    for name, kinds in (("edge_count", (ON_SEND_DONE, ON_FIRE)), ("sent_count", (ON_SENT,))):
+        told_by = edges["src"][np.isin(edges["when"], kinds)]
+        ops[name] = np.bincount(told_by, minlength=len(messages.ops))[op_at]
+    told = np.concatenate(parts)
+    host = messages.ops["host"][told["dst"]]
     rows = np.zeros(len(told), t.EDGE)
-    rows["op"] = told
-    host = model.messages.ops["host"][told]
+    rows["op"] = messages.first_op + told["dst"]
     rows["node"] = host
+    rows["delay_ps"] = np.where(told["delay_ps"] == TRIGGER_DELAY, model.trigger_delay_ps, told["delay_ps"])
     local = here.row_of[host]
     nic_of_row = np.full(len(here.nodes) + 1, -1, "i8")
     nic_rows = np.flatnonzero(model.fabric.nodes["kind"][here.nodes] == NIC)
@@ -109,20 +133,25 @@ def edges_table(model: Model, here: Placement, ops: np.ndarray, op_ids: np.ndarr
     return rows
 
 
-def pending_table(model: Model, nics: np.ndarray, ops: np.ndarray, op_ids: np.ndarray) -> np.ndarray:
+def pending_table(model: Model, nics: np.ndarray, ops: np.ndarray, op_at: np.ndarray) -> np.ndarray:
     """PENDING rows: every NIC's slice holds all it can ever have pending; filled with what waits for nothing."""
-    fan_in = np.bincount(model.messages.edges["dst"], minlength=len(model.messages.ops))[op_ids]
-    room = np.where(ops["any_of"] != 0, np.maximum(fan_in, 1), 1)
+    room = np.ones(len(ops), "i8")
+    for kind, entries in PENDING_OF.items():
+        room[ops["kind"] == kind] = entries
+    if ops["any_of"].any():
+        fan_in = np.bincount(model.messages.edges["dst"], minlength=len(model.messages.ops))[op_at]
+        room = np.where(ops["any_of"] != 0, np.maximum(fan_in, room), room)
     per_nic = np.bincount(ops["nic"], weights=room, minlength=len(nics)).astype("i8")
     nics["heap_room"] = per_nic
     nics["heap_begin"] = np.cumsum(per_nic) - per_nic
     rows = np.zeros(max(1, int(per_nic.sum())), t.PENDING)
     queued = np.flatnonzero(ops["state"] == t.OP_QUEUED)
-    queued = queued[np.lexsort([queued, ops["ready_ps"][queued], ops["nic"][queued]])]
+    due = ops["ready_ps"][queued] + ops["delay_ps"][queued]
+    order = np.lexsort([queued, due, ops["nic"][queued]])
+    queued, due = queued[order], due[order]
     sizes = np.bincount(ops["nic"][queued], minlength=len(nics))
     nics["heap_size"] = sizes
     at = runs(nics["heap_begin"].astype("i8"), sizes.astype("i8"))
-    rows["time_ps"][at] = ops["ready_ps"][queued]
+    rows["time_ps"][at] = due
     rows["op"][at] = queued
     return rows
-

@@ -12,24 +12,38 @@ from ..workload.types import SEND, Workload
 
 @dataclass(frozen=True)
 class Messages:
-    """A workload in the engine's order.
+    """A workload, or one phase of it, in the engine's order.
 
-    ops : OPS rows by (host, order of the workload); the position is the global operation id, and for a SEND the message
-    id at its sender. rx_message : i4[ops], message id at the receiver (-1 for a JOIN): SENDs numbered by (dst, op).
-    rx_op : i4[sends], the op of each receiver's message id. edges : EDGES between global ids, by (src, when).
+    ops : OPS rows by (host, order of the workload). The global operation id is the position plus `first_op`, and for a
+    SEND it is the message id at its sender. rx_message : i4[ops], message id at the receiver without `first_rx` (-1: no
+    SEND): SENDs numbered by (dst, op). rx_op : i4[sends], the position of each receiver's message. edges : EDGES
+    between positions, by (src, when). order : i4[ops], the workload's row of each position.
     """
 
     ops: np.ndarray
     edges: np.ndarray
     rx_message: np.ndarray
     rx_op: np.ndarray
+    order: np.ndarray
+    first_op: int = 0
+    first_rx: int = 0
+
+    @property
+    def end_op(self) -> int:
+        """First global operation id after these."""
+        return self.first_op + len(self.ops)
+
+    @property
+    def end_rx(self) -> int:
+        """First message id at a receiver after these."""
+        return self.first_rx + len(self.rx_op)
 
 
-def number_messages(workload: Workload) -> Messages:
+def number_messages(workload: Workload, first_op: int = 0, first_rx: int = 0) -> Messages:
     """Give every operation its global id and every message its id at the receiver."""
     order = np.argsort(workload.ops["host"], kind="stable")
     ops = np.ascontiguousarray(workload.ops[order])
-    place = np.empty(len(ops), "i8")
+    place = np.empty(len(ops), "i4")
     place[order] = np.arange(len(ops))
     edges = workload.edges.copy()
     edges["src"] = place[edges["src"]]
@@ -39,7 +53,7 @@ def number_messages(workload: Workload) -> Messages:
     rx_op = sends[np.argsort(ops["dst"][sends], kind="stable")]
     rx_message = np.full(len(ops), -1, "i4")
     rx_message[rx_op] = np.arange(len(rx_op))
-    return Messages(ops, edges, rx_message, rx_op.astype("i4"))
+    return Messages(ops, edges, rx_message, rx_op.astype("i4"), order.astype("i4"), first_op, first_rx)
 
 
 @dataclass(frozen=True)
@@ -51,6 +65,8 @@ class Model:
     shared : bool[switches], whose shared buffer can bind or is recorded; buffers : BUFFER[switches, CLASSES].
     failed : bool[links], links that lose every packet given to them; routes do not know.
     watch : WATCH[1], what uet-monitor looks for; without it nothing is logged.
+    workload : what `messages` were made of. notices : i8[n, 3], pairs of different hosts (from, to) between which
+    notices may go in any phase, and the least delay, ps; None: those of `messages`.
     """
 
     fabric: Fabric
@@ -68,6 +84,17 @@ class Model:
     failed: np.ndarray | None = None
     watch: np.ndarray | None = None
     warnings: list[str] = field(default_factory=list)
+    workload: Workload | None = None
+    notices: np.ndarray | None = None
+
+    def check_notices(self) -> None:
+        """ValueError (a bug) when this phase's notices are not among those that the windows were made for."""
+        from .lookahead import notices_of
+
+        known = {(a, b): delay for a, b, delay in self.notices.tolist()} if self.notices is not None else {}
+        for a, b, delay in notices_of(self).tolist():
+            if delay < known.get((a, b), 1 << 62):
+                raise ValueError(f"a notice from host {a} to {b} after {delay} ps was not foreseen")
 
     @property
     def pauses(self) -> bool:

@@ -234,12 +234,13 @@ CLOCK = np.dtype([
     ("hops", "i8"),                                  # packet-hops: arrivals at the end of a link
     ("created", "i8"), ("delivered", "i8"), ("trimmed", "i8"), ("dropped", "i8"),
     ("handed_over", "i8"), ("taken_over", "i8"),     # packets to and from other ranks
+    ("ops_before", "i8"), ("sends_before", "i8"), ("recvs_before", "i8"),     # done in phases that are over
     ("ops_done", "i8"), ("ops_started", "i8"), ("sends_done", "i8"), ("recvs_done", "i8"),
     ("ties", "i8"),               # events of one node at the same instant
     ("need", "i8"),               # which table ran short, see kernels.status
     ("fault", "i8"), ("fault_at", "i8"), ("fault_node", "i8"),
     ("seed", "i8"), ("trigger_delay_ps", "i8"),
-    ("logging", "i8"),            # 1: uet-events or uet-monitor rows may be written
+    ("logging", "i8"),            # bit 0: uet-events or uet-monitor rows may be written; bit 1: OPLOG rows
     ("rx_dropped", "i8"),         # of `dropped`: by a NIC's receive pool
 ], align=True)
 
@@ -248,10 +249,10 @@ CLOCK = np.dtype([
 POOL = np.dtype([("free_head", "i4"), ("high", "i4"), ("room", "i4"), ("used", "i4"), ("margin", "i4")], align=True)
 
 # Free-list rows of `pools`.
-P_PACKET, P_GROUP, P_TX, P_RX, P_SLOT, P_WORD, P_PERF, P_RING, P_EVENT, P_MONITOR, P_CHOSEN = range(11)
+P_PACKET, P_GROUP, P_TX, P_RX, P_SLOT, P_WORD, P_PERF, P_RING, P_EVENT, P_MONITOR, P_CHOSEN, P_OPLOG = range(12)
 # Rings come in powers of two: class c holds SLOT_RING << c slots (words, RING rows); a free list for each class.
 SLOT_RING, WORD_RING, NIC_RING, RING_CLASSES = 8, 4, 8, 24
-P_SLOT_RINGS = 11
+P_SLOT_RINGS = 12
 P_WORD_RINGS = P_SLOT_RINGS + RING_CLASSES
 P_NIC_RINGS = P_WORD_RINGS + RING_CLASSES
 POOLS = P_NIC_RINGS + RING_CLASSES

@@ -33,6 +33,13 @@ EVENT = np.dtype([
     ("wqe", "i4"), ("kind", "i4"),                   # work request id from 1, 0: none; E_*
 ], align=True)
 
+# Operations of a workload that are to be logged: when they were done, and when the last byte of a transfer was sent.
+O_DONE, O_SENT = 0, 1
+OPLOG = np.dtype([
+    ("time_ps", "i8"), ("start_ps", "i8"),
+    ("op", "i4"), ("what", "i4"),                    # global operation; O_*
+], align=True)
+
 # uet-monitor, one row a packet. `row` says which columns are filled.
 M_DATA_TX, M_DATA_RX, M_ACK_TX, M_ACK_RX, M_PROBE_TX, M_PROBE_RX, M_NACK_TX, M_NACK_RX = range(8)
 MONITOR = np.dtype([

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+# Kinds of operations and what is logged of them, for the kernels, which import nothing but `state`.
+from ..workload.types import COMPUTE, DELAY, JOIN, LOCAL, LOCAL_IN, LOG_MESSAGE, LOG_OP, SEND
+
+OPERATIONS = (SEND, JOIN, COMPUTE, DELAY, LOCAL, LOCAL_IN)
+LOGS = (LOG_MESSAGE, LOG_OP)
+
 # ---- NIC ----------------------------------------------------------------------------------------------------------
 NICROW = np.dtype([
     # first cache line: what is looked at before every event
@@ -183,21 +189,33 @@ RXMSG = np.dtype([
     ("monitor_ps", "i8"),         # its packets are logged from then on, INF_PS: not
 ], align=True)
 
-OP_WAITING, OP_QUEUED, OP_ACTIVE, OP_DONE = 0, 1, 2, 3
+OP_WAITING, OP_QUEUED, OP_ACTIVE, OP_DONE, OP_SENT = 0, 1, 2, 3, 4     # OP_SENT: a LOCAL whose last byte has left
 OP = np.dtype([
     ("global_op", "i4"), ("kind", "i4"), ("any_of", "i4"), ("state", "i4"),
     ("nic", "i4"), ("dst", "i4"), ("rx_message", "i4"), ("deps_left", "i4"),
     ("length_bytes", "i8"), ("user_id", "i8"),
     ("ready_ps", "i8"),           # latest notice so far; then the time it started
     ("done_ps", "i8"),
-    ("edge_begin", "i4"), ("edge_count", "i4"),      # who is told when it is done
+    # who is told: first when it is done, then when its last byte has been sent, then the other half of a LOCAL
+    ("edge_begin", "i4"), ("edge_count", "i4"), ("sent_count", "i4"),
     ("pdc", "i4"), ("rtx_packets", "i4"),
-    ("probe_end_ps", "i8"),       # end of serialization of its base-RTT probe; 0: none under way
+    ("log_bits", "i4"),           # LOG_* of workload.types
+    ("mark_ps", "i8"),            # SEND: end of serialization of its base-RTT probe, 0: none under way; COMPUTE, LOCAL,
+                                  # LOCAL_IN: the virtual time at which it has been served
     ("monitor_ps", "i8"),         # its packets are logged from then on, INF_PS: not
-    ("wait_next", "i4"),
+    ("delay_ps", "i8"),           # from being ready to the start
+    ("work_ps", "i8"),            # COMPUTE, DELAY, LOCAL, LOCAL_IN: duration when alone
+    ("wait_next", "i4"),          # next that waits for a PDC id; next that is served at once, or after this one
+    ("queue_next", "i4"),         # LOCAL, LOCAL_IN: next between the same two hosts, which waits for this one
 ], align=True)
 
-# Who is told: global op and node; NIC row here, or -1 and the IN row of what leaves for its rank.
-EDGE = np.dtype([("op", "i4"), ("node", "i4"), ("nic", "i4"), ("departures", "i4")], align=True)
+# Who is told: global op and node; NIC row here, or -1 and the IN row of what leaves for its rank; how much later.
+EDGE = np.dtype([("op", "i4"), ("node", "i4"), ("nic", "i4"), ("departures", "i4"), ("delay_ps", "i8")], align=True)
 
 PENDING = np.dtype([("time_ps", "i8"), ("op", "i4")], align=True)
+
+# What the operations of a rank share, WORKS rows a NIC: its NPU, and both ways of its scale-up port. Those that are
+# served at once get equal parts; `virtual_ps` counts the work that each of them has got.
+W_NPU, W_OUT, W_IN = range(3)
+WORKS = 3
+WORK = np.dtype([("virtual_ps", "i8"), ("last_ps", "i8"), ("head", "i4"), ("running", "i4")], align=True)

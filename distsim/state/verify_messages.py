@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..workload.types import LOCAL, LOCAL_IN, SEND
 from . import tables as t
 from .verify_rows import Snapshot, check_rings, fail, walk
+from .verify_work import check_work
 
-SEND = 0
 LAST_TX_ID = 32767
 
 
@@ -17,8 +18,10 @@ def check_messages(shot: Snapshot, senders: list[int], receivers: list[int]) -> 
                 [(shot.rx.word_begin[row], shot.rx.word_room[row], f"receiving PDC {row}") for row in receivers])
     check_receive_rows(shot, receivers)
     check_operations(shot, senders)
+    check_work(shot)
     check_acknowledged(shot, senders)
-    check_counters(shot)
+    if not shot.clock["ops_before"]:          # the operations of earlier phases are gone
+        check_counters(shot)
 
 
 # ---- receiving PDCs --------------------------------------------------------------------------------------------------
@@ -67,8 +70,9 @@ def check_receive_rows(shot: Snapshot, receivers: list[int]) -> None:
             fail(f"NIC {nic}: open_rx is {nics.open_rx[nic]}, but {opened} messages are open")
     if len(owned) != len(receivers):
         fail(f"receiving PDC {min(set(receivers) - owned)} is of no message")
-    if shot.clock["recvs_done"] != msg.state.count(t.RX_DONE):
-        fail(f"recvs_done is {shot.clock['recvs_done']}, but {msg.state.count(t.RX_DONE)} messages have arrived")
+    arrived = shot.clock["recvs_before"] + msg.state.count(t.RX_DONE)
+    if shot.clock["recvs_done"] != arrived:
+        fail(f"recvs_done is {shot.clock['recvs_done']}, but {arrived} messages have arrived")
 
 
 # ---- operations and counters -----------------------------------------------------------------------------------------
@@ -79,15 +83,18 @@ def check_operations(shot: Snapshot, senders: list[int]) -> None:
     for row in range(len(ops)):
         state, pdc = ops.state[row], ops.pdc[row]
         active = state == t.OP_ACTIVE
-        if active != (pdc >= 0 or row in waiting) or (active and ops.kind[row] != SEND):
+        if ops.kind[row] == SEND and active != (pdc >= 0 or row in waiting):
             fail(f"operation {row}: kind {ops.kind[row]} and state {state} with PDC {pdc}")
         if pdc >= 0 and (pdc not in senders or tx.op[pdc] != row or tx.nic[pdc] != ops.nic[row]):
             fail(f"operation {row}: PDC {pdc} is not its own")
-        if ops.any_of[row] == 0 and pending.get(row, 0) != (state == t.OP_QUEUED):
+        started = state in (t.OP_ACTIVE, t.OP_DONE, t.OP_SENT) and ops.kind[row] != SEND
+        if ops.any_of[row] == 0 and not started and pending.get(row, 0) != (state == t.OP_QUEUED):
             fail(f"operation {row} of state {state} is {pending.get(row, 0)} times in its heap")
         if ops.any_of[row] == 0 and state == t.OP_WAITING and ops.deps_left[row] <= 0:
             fail(f"operation {row} waits for {ops.deps_left[row]} others")
-        if state == t.OP_DONE and ops.done_ps[row] < ops.ready_ps[row]:
+        if state == t.OP_SENT and ops.kind[row] != LOCAL:
+            fail(f"operation {row} of kind {ops.kind[row]} is in the state of a transfer that has been sent")
+        if state == t.OP_DONE and ops.kind[row] != LOCAL_IN and ops.done_ps[row] < ops.ready_ps[row]:
             fail(f"operation {row} was done at {ops.done_ps[row]}, before it started at {ops.ready_ps[row]}")
     for row in senders:
         op = tx.op[row]
@@ -103,9 +110,12 @@ def check_operations(shot: Snapshot, senders: list[int]) -> None:
                  f"{ops.rtx_packets[op]} retransmissions")
     check_ids(shot, senders)
     done = ops.state.count(t.OP_DONE)
-    sends = sum(1 for kind, state in zip(ops.kind, ops.state, strict=True) if kind == SEND and state == t.OP_DONE)
-    for name, counted in (("ops_done", done), ("sends_done", sends),
-                          ("ops_started", done + ops.state.count(t.OP_ACTIVE))):
+    sends = sum(1 for kind, state in zip(ops.kind, ops.state, strict=True)
+                if kind in (SEND, LOCAL) and state == t.OP_DONE)
+    begun = done + ops.state.count(t.OP_ACTIVE) + ops.state.count(t.OP_SENT)
+    before, sends_before = shot.clock["ops_before"], shot.clock["sends_before"]
+    for name, counted in (("ops_done", before + done), ("sends_done", sends_before + sends),
+                          ("ops_started", before + begun)):
         if shot.clock[name] != counted:
             fail(f"{name} is {shot.clock[name]}, the operations count {counted}")
 

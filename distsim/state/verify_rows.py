@@ -63,10 +63,11 @@ class Snapshot:
         self.slots = self._pooled("slots", t.P_SLOT)
         self.words = self._pooled("words", t.P_WORD)
         self.rings = self._pooled("rings", t.P_RING)
-        for name, pool in (("perf", t.P_PERF), ("events", t.P_EVENT), ("monitor", t.P_MONITOR), ("chosen", t.P_CHOSEN)):
+        for name, pool in (("perf", t.P_PERF), ("events", t.P_EVENT), ("monitor", t.P_MONITOR), ("chosen", t.P_CHOSEN),
+                           ("oplog", t.P_OPLOG)):
             self._check_log(name, pool)
         for name in ("ports", "queues", "pfc", "shares", "buffers", "buffer_stats", "ins", "nodes", "swpar", "nicpar",
-                     "nics", "rxmsg", "ops", "heap", "counters", "buff", "units"):
+                     "nics", "rxmsg", "ops", "heap", "counters", "buff", "units", "works"):
             setattr(self, name, Columns(getattr(state, name)))
         clock = Columns(state.clock)
         self.clock = {name: getattr(clock, name)[0] for name in t.CLOCK.names or ()}
@@ -97,6 +98,7 @@ class Snapshot:
     counters: Columns
     buff: Columns
     units: Columns
+    works: Columns
 
     def _pooled(self, name: str, pool: int) -> Columns:
         table = getattr(self.state, name)

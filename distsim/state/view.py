@@ -45,6 +45,8 @@ class State(NamedTuple):
     monitor: Any      # MONITOR
     service: Any      # MONITOR, one a NIC: the frame in service
     chosen: Any       # CHOSEN
+    works: Any        # WORK, WORKS rows a NIC
+    oplog: Any        # OPLOG
     watch: Any        # WATCH, one row
     pools: Any        # POOL
     clock: Any        # CLOCK, one row
@@ -73,7 +75,8 @@ DTYPES: dict[str, np.dtype] = {
     "swpar": t.SWPAR, "nicpar": t.NICPAR, "nics": t.NICROW, "groups": t.GROUP, "group_hash": _I4, "tx": t.TXPDC,
     "slots": t.SLOT, "rings": t.RING, "rx": t.RXPDC, "words": t.WORD, "rxmsg": t.RXMSG, "ops": t.OP, "edges": t.EDGE,
     "heap": t.PENDING, "counters": t.COUNTERS, "buff": t.BUFF, "pcie": t.PCIE, "perf": t.PERF, "events": t.EVENT,
-    "monitor": t.MONITOR, "service": t.MONITOR, "chosen": t.CHOSEN, "watch": t.WATCH, "pools": t.POOL,
+    "monitor": t.MONITOR, "service": t.MONITOR, "chosen": t.CHOSEN, "works": t.WORK, "oplog": t.OPLOG,
+    "watch": t.WATCH, "pools": t.POOL,
     "clock": t.CLOCK, "node_of_host": _I4, "host_leaf": _I4, "host_port": _I4, "route": _I4, "flow_set": _I4,
     "set_begin": _I4, "set_count": _I4, "members": _I4, "crc": _I8, "keys": _I8, "outbox": t.PACKET,
     "inbox": t.PACKET, "in_of_link": _I4, "link_of_in": _I4, "units": t.UNIT, "order": _I4,
