@@ -16,7 +16,7 @@ from .fabric.types import Fabric
 from .parameters import buffer_rows, needs_shared, nic_row, switch_row, watch_row
 from .state.model import Model, number_messages
 from .state.tables import BUFFER, CLASSES
-from .workload.types import Workload
+from .workload.types import SEND, Workload
 
 if TYPE_CHECKING:
     from .config import Config
@@ -36,8 +36,8 @@ def assemble(config: Config, *, eager: bool = False) -> Model:
     names, nodes, hosts = fabric.names, fabric.nodes, fabric.hosts
     config.check_overrides([(names[i], int(nodes["rack"][i])) for i in range(hosts)],
                            [(names[i], int(nodes["tier"][i])) for i in range(hosts, len(nodes))])
-    workload = workloads.build(config.workload, fabric.hosts, config.seed)
-    if not len(workload.ops):
+    workload = workloads.build(config.workload, fabric.hosts, config.seed, fabric.servers)
+    if not len(workload.ops) and workload.sweep is None:
         raise InputError("has no flows", where="workload")
     routes = build_routes(fabric)
     nicpar, nic_param = nic_parameters(config, fabric, routes.up_link)
@@ -54,7 +54,8 @@ def assemble(config: Config, *, eager: bool = False) -> Model:
         warnings.append(f"{len(late)} flows start after the run has stopped (first: id {first}) and never run")
     return Model(fabric, routes, number_messages(workload), nicpar, nic_param, swpar, switch_param, seed=config.seed,
                  start_ps=config.workload_start_ps, trigger_delay_ps=config.trigger_delay_ps, shared=shared,
-                 buffers=buffers, failed=failed_links(config, fabric), watch=watch_row(config), warnings=warnings)
+                 buffers=buffers, failed=failed_links(config, fabric), watch=watch_row(config), warnings=warnings,
+                 workload=workload, notices=workload.notices)
 
 
 def failed_links(config: Config, fabric: Fabric) -> np.ndarray:
@@ -77,7 +78,7 @@ def failed_links(config: Config, fabric: Fabric) -> np.ndarray:
 
 def check_sizes(workload: Workload, mss_bytes: np.ndarray) -> None:
     """Refuse a message of more packets than PSNs. mss_bytes : RdmaDataMSS of each host."""
-    packets = workload.ops["size_bytes"] // mss_bytes[workload.ops["host"]]
+    packets = np.where(workload.ops["kind"] == SEND, workload.ops["size_bytes"], 0) // mss_bytes[workload.ops["host"]]
     if packets.max(initial=0) > MOST_PACKETS:
         worst = workload.ops[int(packets.argmax())]
         raise InputError(f"flow {worst['user_id']} of {worst['size_bytes']} B has more than {MOST_PACKETS} packets; "

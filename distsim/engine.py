@@ -23,12 +23,20 @@ class Result:
     info: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Limits:
+    """How long a run may be expected to take before it is refused: max_hops packet-hops, None: a day's; yes: any."""
+
+    max_hops: int | None = None
+    yes: bool = False
+
+
 def run_config(config: Config, output: Path, *, ranks_expected: int | None = None, quiet: bool = False,
-               overwrite: bool = False) -> Result:
+               overwrite: bool = False, limits: Limits = Limits()) -> Result:
     """Run a configuration and write its records into `output`.
 
     Under an MPI launcher every rank calls this alike. ranks_expected : number of ranks asked for, None for any.
-    quiet : no progress. overwrite : replace another run's files in `output`.
+    quiet : no progress. overwrite : replace another run's files in `output`. limits : of the projected length.
 
     Raises InputError (the same on every rank) for what is the user's to mend. After a bug the traceback is printed and
     every rank is ended.
@@ -42,7 +50,7 @@ def run_config(config: Config, output: Path, *, ranks_expected: int | None = Non
 
     try:
         with StopSignals() as signals:
-            session = Session(config, Path(output), comm, quiet, signals)
+            session = Session(config, Path(output), comm, quiet, signals, limits)
             session.set_up(overwrite)
             session.simulate()
             return session.finish()

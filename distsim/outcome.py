@@ -14,51 +14,39 @@ import numpy as np
 from . import records
 from .errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNFINISHED
 from .kernels.mode import COMPILED
-from .results_summary import Totals, Unfinished, flow_statistics, summary_lines
+from .phases import last_event_ps
+from .rank_records import collective_times, wanted, write_rank_records
+from .results_summary import Totals, Unfinished, collective_lines, flow_statistics, summary_lines
 from .state import tables as t
 from .state.allocate import cell, to_array
-from .workload.types import SEND
+from .unfinished import LISTED, undone_facts
 
 if TYPE_CHECKING:
     from .session import Session
 
 PAYLOAD_OVERHEAD_BYTES = 106
-UNFINISHED_LISTED = 10
 TOTALS = ("hops", "created", "delivered", "trimmed", "dropped", "ties", "sends_done", "ops_started")
-SUMMED = (*TOTALS, "in_flight", "retransmitted", "unfinished", "dropped_by_nics", "waits_for_pdc_id")
+SUMMED = (*TOTALS, "in_flight", "retransmitted", "unfinished", "undone", "waiting", "dropped_by_nics",
+          "waits_for_pdc_id")
 
 
 def rank_totals(session: Session) -> dict[str, Any]:
     """What this rank contributes, as plain data."""
     state = session.simulation.state
     timing, exchange = session.simulation.timing, session.simulation.exchange
-    ops = to_array(state.ops, t.OP)
-    pending = np.flatnonzero((ops["kind"] == SEND) & (ops["state"] != t.OP_DONE))
     perf = np.concatenate(session.perf) if session.perf else np.zeros(0, t.PERF)
     wall = {"hot_s": timing.kernels, "records_s": timing.records, "exchange_s": exchange.seconds}
     counters = to_array(state.counters, t.COUNTERS)
     return {name: cell(state.clock, 0, name) for name in TOTALS} | {
         "dropped_by_nics": cell(state.clock, 0, "rx_dropped"), "waits_for_pdc_id": int(counters["pdc_waits"].sum()),
+        "last_event_ps": last_event_ps(state),
         "in_flight": cell(state.pools, t.P_PACKET, "used"),
         "retransmitted": int(counters["num_rtx"].sum()),
-        "unfinished": len(pending),
-        "unfinished_list": [unfinished(session, ops[row]) for row in pending[:UNFINISHED_LISTED]],
+        "oplog": np.concatenate([np.zeros(0, t.OPLOG), *session.phases.oplog]).tobytes(),
         "perf": perf.tobytes(), "files": session.records.files(), "wall": session.wall | wall,
         "windows": exchange.windows, "packets_exchanged": exchange.packets_sent, "nodes": len(session.here.nodes),
         "cpu_s": time.process_time(), "loop_cpu_s": session.loop_cpu_s, "peak_memory_mb": peak_memory_mb(),
-    }
-
-
-def unfinished(session: Session, op: np.void) -> list[int]:
-    """[user id, from, to, bytes, acknowledged bytes] of a message that is not done."""
-    state = session.simulation.state
-    acked = 0
-    if op["pdc"] >= 0 and op["state"] == t.OP_ACTIVE:
-        node = cell(state.nics, int(op["nic"]), "node")
-        mss = cell(state.nicpar, cell(state.nodes, node, "param"), "mss_bytes")
-        acked = min(cell(state.tx, int(op["pdc"]), "unacked") * mss, int(op["length_bytes"]))
-    source = session.model.messages.ops["host"][op["global_op"]]
-    return [int(op["user_id"]), int(source), int(op["dst"]), int(op["length_bytes"]), acked]
+    } | undone_facts(session)
 
 
 def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -67,29 +55,44 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     perf = perf[np.lexsort([perf["op"], perf["node"], perf["time_ps"]])]
     total = {name: sum(rank[name] for rank in ranks) for name in SUMMED}
     status, code = "finished", EXIT_OK
-    if total["unfinished"]:
+    if total["undone"]:
         status, code = "unfinished", EXIT_UNFINISHED
     if session.simulation.interrupted:
         status, code = "interrupted", EXIT_INTERRUPTED
     files = [file for rank in ranks for file in rank["files"]]
+    oplog = np.frombuffer(b"".join(rank.pop("oplog") for rank in ranks), t.OPLOG)
+    files += write_rank_records(session, perf, oplog, end_ps(session, ranks)) if wanted(session.model.workload) else []
     limited = records.limit_warnings(files, session.config.parameters.MaxRecordRows)
     session.model.warnings.extend(limited)
     info = run_info(session, status, total, perf, files, ranks)
+    info["collectives"] = collective_times(session, oplog)
     records.write_run_json(session.output, session.config.simulation, info)
     totals = final_totals(session, total, info, ranks)
     lines = summary_lines(perf, totals, link_goodput_gbps(session), files, str(session.output))
+    lines = collective_lines(info["collectives"]) + lines
+    if session.job is not None:
+        lines = [*session.job.lines, *lines]
     lines += [f"warning: {line}" for line in limited]
     if status == "interrupted":
         lines.append("interrupted: the records hold what was simulated until then")
     return {"exit_code": code, "lines": lines, "info": info}
 
 
+def end_ps(session: Session, ranks: list[dict[str, Any]]) -> int:
+    """When the run was over: its stop or interruption, or the last event anywhere when nothing was left."""
+    if session.simulation.interrupted or session.simulation.now_ps >= session.config.stop_ps:
+        return session.simulation.now_ps
+    return max(rank["last_event_ps"] for rank in ranks)
+
+
 def final_totals(session: Session, total: dict[str, int], info: dict[str, Any], ranks: list[dict[str, Any]]) -> Totals:
     """The figures of the final table."""
     names = session.model.fabric.names
-    listed = sorted(row for rank in ranks for row in rank["unfinished_list"])[:UNFINISHED_LISTED]
+    listed = sorted(row for rank in ranks for row in rank["unfinished_list"])[:LISTED]
+    waiting = sorted(entry for rank in ranks for entry in rank["waiting_list"])[:LISTED]
     return Totals(
-        flows=session.flows, retransmitted=total["retransmitted"], hops=total["hops"],
+        flows=session.flows, finished=total["sends_done"], waiting_count=total["waiting"],
+        waiting=[text for _, text in waiting], retransmitted=total["retransmitted"], hops=total["hops"],
         loop_seconds=info["wall"]["busy_s"], simulated_ps=session.simulation.now_ps,
         packets={"sent": total["created"], "delivered": total["delivered"], "trimmed": total["trimmed"],
                  "dropped": total["dropped"], "in flight": total["in_flight"]},

@@ -11,6 +11,7 @@ import numpy as np
 
 LABEL_WIDTH = 22
 LISTED = 10  # unfinished flows shown one by one
+COLLECTIVES_LISTED = 12
 PS_PER_US = 10**6
 
 
@@ -53,7 +54,8 @@ class Totals:
     flows : messages of the workload. retransmitted : data packets sent again, of unfinished flows too.
     hops : packet-hops. loop_seconds : wall time of the run after set-up. packets : packets counted by name
     (sent, delivered, trimmed, dropped, in flight), in the order shown. unfinished : in the order shown; may be cut
-    short after the first ten, `unfinished_count` counts.
+    short after the first ten, `unfinished_count` counts. finished : messages that are done, None: as many as have a
+    row of the perf record. waiting : sentences on nodes of ranks that are not done, likewise cut short.
     """
 
     flows: int
@@ -64,6 +66,9 @@ class Totals:
     packets: Mapping[str, int] = field(default_factory=dict)
     unfinished_count: int = 0
     unfinished: Sequence[Unfinished] = ()
+    finished: int | None = None
+    waiting_count: int = 0
+    waiting: Sequence[str] = ()
 
 
 def nearest_rank(ordered: np.ndarray, percent: int) -> int:
@@ -113,7 +118,8 @@ def summary_lines(perf_rows: np.ndarray, totals: Totals, limit_gbps: float, file
     4,096 B packets). files : RecordSet.files() of all ranks, gathered. With unfinished flows the last line says so.
     """
     flows = flow_statistics(perf_rows)
-    lines = [_line("flows", f"{flows.flows:,} of {totals.flows:,} finished")]
+    finished = flows.flows if totals.finished is None else totals.finished
+    lines = [_line("flows", f"{finished:,} of {totals.flows:,} finished")]
     if flows.flows:
         lines.append(_line("completion time (us)", "   ".join(
             f"{name} {value / PS_PER_US:,.2f}" for name, value in
@@ -128,7 +134,7 @@ def summary_lines(perf_rows: np.ndarray, totals: Totals, limit_gbps: float, file
     if totals.simulated_ps:
         lines.append(_line("simulated time (ms)", f"{totals.simulated_ps / 10**9:,.6f}"))
     lines += _record_lines(files, directory)
-    return lines + _unfinished_lines(totals)
+    return lines + _waiting_lines(totals) + _unfinished_lines(totals)
 
 
 def _line(label: str, text: str) -> str:
@@ -154,10 +160,41 @@ def _record_lines(files: Sequence[Mapping[str, Any]], directory: str | os.PathLi
         rows = sum(file["rows"] for file in group)
         name = group[0]["file"]
         if len(group) > 1:
-            name = name[:name.rindex(f"-{record}-")] + f"-{record}-*.csv"
+            name = pattern_of([file["file"] for file in group])
         count = f"{len(group)} files, {rows:,} rows" if len(group) > 1 else f"{rows:,} rows"
         lines.append(_line("" if lines else "records", f"{os.path.join(directory, name)}  ({count})"))
     return lines
+
+
+def collective_lines(collectives: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The first collectives of a run (rank_records.collective_times) and what each took."""
+    if not collectives:
+        return []
+    lines = [_line("collectives", f"{'':<22} {'ranks':>6} {'bytes':>16} {'begin us':>12} {'time us':>12}".rstrip())]
+    for one in collectives[:COLLECTIVES_LISTED]:
+        name = f"{one['collective']} {one['algorithm']}"
+        lines.append(_line("", f"{name:<22} {one['members']:>6} {one['size_bytes']:>16,} {one['begin_us']:>12,.2f} "
+                               f"{one['time_us']:>12,.2f}"))
+    if len(collectives) > COLLECTIVES_LISTED:
+        lines.append(_line("", f"and {len(collectives) - COLLECTIVES_LISTED:,} more, in run.json"))
+    return lines
+
+
+def _waiting_lines(totals: Totals) -> list[str]:
+    if not totals.waiting_count:
+        return []
+    lines = [_line("" if at else "waiting", text) for at, text in enumerate(totals.waiting[:LISTED])]
+    more = totals.waiting_count - min(len(totals.waiting), LISTED)
+    if more:
+        lines.append(_line("", f"and {more:,} more"))
+    return [*lines, f"unfinished: {totals.waiting_count:,} nodes of ranks had not finished when the run ended"]
+
+
+def pattern_of(names: Sequence[str]) -> str:
+    """File names with a star for the part in which they differ: ``a-perf-*.csv`` for a-perf-0.csv and a-perf-1.csv."""
+    begin = os.path.commonprefix(list(names))
+    end = os.path.commonprefix([name[len(begin):][::-1] for name in names])[::-1]
+    return f"{begin}*{end}"
 
 
 def _unfinished_lines(totals: Totals) -> list[str]:

@@ -17,21 +17,23 @@ from .assemble import assemble, eager_wanted
 from .errors import DistsimError, InputError
 from .kernels.mode import COMPILED, PLUGIN_VARIABLE, plugin_file
 from .kernels.native import Kernels, load_kernels
+from .launched import LaunchedJob
 from .outcome import conclude, rank_totals
 from .parallel.comm import Communicator
 from .parallel.partition import partition
+from .phases import Phases, undone
 from .progress import Progress
+from .projection import LONG_S, Senders, check_projection, project
 from .shard import clocks, shard_of, switches, tick_of
 from .simulation import Simulation, StoppedElsewhere
 from .state import tables as t
 from .state.allocate import cell
 from .state.build import build, close_pauses
 from .watching import Watching
-from .workload.types import SEND
 
 if TYPE_CHECKING:
     from .config import Config
-    from .engine import Result, StopSignals
+    from .engine import Limits, Result, StopSignals
     from .state.view import State
 
 
@@ -42,11 +44,14 @@ SWITCHES = ("DISTSIM_PARTITION", "DISTSIM_EAGER", "NUMBA_DISABLE_JIT")
 class Session:
     """A run on one rank: `set_up`, `simulate`, `finish`, in this order."""
 
-    def __init__(self, config: Config, output: Path, comm: Communicator, quiet: bool, signals: StopSignals) -> None:
-        self.config, self.output, self.comm, self.signals = config, output, comm, signals
+    def __init__(self, config: Config, output: Path, comm: Communicator, quiet: bool, signals: StopSignals,
+                 limits: Limits) -> None:
+        self.config, self.output, self.comm, self.signals, self.limits = config, output, comm, signals, limits
         self.quiet = quiet or comm.rank != 0
-        self.begin_s = time.perf_counter()
+        self.begin_s = self.loop_begin_s = time.perf_counter()
         self.perf: list[np.ndarray] = []
+        self.job: LaunchedJob | None = None
+        self.wall_times: list[tuple[int, float]] = []       # (simulated ps, wall us since the loop began)
         self.wall: dict[str, float] = {}
 
     # ---- set up ------------------------------------------------------------------------------------------------------
@@ -91,11 +96,20 @@ class Session:
     def _build(self) -> None:
         self.model = assemble(self.config, eager=eager_wanted())
         self.owner = partition(self.model.fabric, self.comm.size)
+        self._project()
         self.initial, self.here = build(self.model, self.owner, self.comm.rank, twin=not COMPILED)
-        self.flows = int(np.count_nonzero(self.model.messages.ops["kind"] == SEND))
         if not self.quiet:
             for line in self.model.warnings:
                 print(f"distsim: warning: {line}", file=sys.stderr)
+
+    def _project(self) -> None:
+        """Say how long the run is expected to take, and refuse one that is too long."""
+        model, ranks = self.model, self.comm.size
+        assert model.workload is not None
+        expected = project(model.workload, model.fabric, model.routes, Senders.of(model.nicpar, model.nic_param))
+        check_projection(expected, self.limits.max_hops, self.limits.yes, ranks)
+        if not self.quiet and expected.seconds(ranks) >= LONG_S:
+            print(f"distsim: {expected.text(ranks)}", file=sys.stderr)
 
     def _compile(self) -> None:
         """Rank 0 compiles, the others then load what it compiled."""
@@ -105,7 +119,8 @@ class Session:
         self.simulation = Simulation(
             self.comm, self.here, self.initial, kernels or load_kernels(), self.config.workload_start_ps,
             self.config.stop_ps, clocks(self.config), self._on_tick, self._on_rows, self._on_progress,
-            lambda: self.signals.asked)
+            self._on_idle, lambda: self.signals.asked)
+        self.phases = Phases(self.comm, self.model, self.here, self.simulation.holder)
         self.simulation.watching = Watching(self.comm, self.model, self.here, self.simulation.holder,
                                             self.config.parameters.MonitorScope == "global")
         self.wall["compile_s"] = time.perf_counter() - begin
@@ -122,12 +137,16 @@ class Session:
         self.simulation.clocks = {name: interval for name, interval in self.simulation.clocks.items()
                                   if name == "nd" or self.records.has(name)}
         self.simulation.due_ps = {name: self.simulation.due_ps[name] for name in self.simulation.clocks}
+        workload = self.model.workload
+        if workload is not None and workload.sweep is not None:
+            self.job = LaunchedJob(self.config, workload, self.output, self.comm.rank == 0)
+            self.job.begin(self.config.workload_start_ps)
         self.progress = Progress(self.quiet, self.config.stop_ps, self.config.workload_start_ps)
 
     # ---- simulate ----------------------------------------------------------------------------------------------------
     def simulate(self) -> None:
         """Run the loop; the record files are closed with complete rows whatever happens."""
-        begin = time.perf_counter()
+        begin = self.loop_begin_s = time.perf_counter()
         cpu_before_s = time.process_time()
         error: DistsimError | None = None
         try:
@@ -137,6 +156,7 @@ class Session:
         finally:
             self.progress.close()
             self.records.close()
+        error = self._end_job(error)
         self.wall["loop_s"] = time.perf_counter() - begin
         self.loop_cpu_s = time.process_time() - cpu_before_s
         try:
@@ -144,6 +164,19 @@ class Session:
         except DistsimError as agreed:
             self._write_failed(agreed)
             raise
+
+    def _end_job(self, error: DistsimError | None) -> DistsimError | None:
+        """Close the log of the job that was run, and its measurement. Returns the first error."""
+        if self.job is None:
+            return error
+        mine = error is not None or self.simulation.interrupted or bool(undone(self.simulation.state))
+        failed = any(self.comm.everyone(mine))
+        end_ps = max(self.phases.end_ps, self.simulation.now_ps) if failed else self.phases.end_ps
+        try:
+            self.job.end(end_ps, not failed)
+        except DistsimError as found:
+            return error or found
+        return error
 
     def _write_failed(self, error: DistsimError) -> None:
         """Say in run.json that the run failed and why, if that can still be written."""
@@ -157,6 +190,7 @@ class Session:
     def _on_tick(self, clock: str, time_ps: int) -> None:
         if clock == "nd":
             close_pauses(self.simulation.state, time_ps)
+            self.wall_times.append((time_ps, (time.perf_counter() - self.loop_begin_s) * 1e6))
         self.records.on_tick(tick_of(clock, time_ps, self.simulation.state, self.places, self._run_figures()))
 
     def _run_figures(self) -> dict[str, Any]:
@@ -172,7 +206,30 @@ class Session:
     def _on_rows(self, name: str, rows: np.ndarray) -> None:
         if name == "perf":
             self.perf.append(rows.copy())
-        self.records.on_rows(name, rows)
+        if name == "oplog":
+            self.phases.take(rows)
+        else:
+            self.records.on_rows(name, rows)
+
+    def _on_idle(self) -> bool:
+        """Nothing is left to do anywhere: go on with the next phase of the workload, if there is one."""
+        went_on = self.phases.go_on()
+        if self.job is not None:
+            try:
+                self.job.step(self.phases.end_ps)
+            except DistsimError as found:          # of this rank alone: told when the ranks next meet
+                self.simulation.error = self.simulation.error or found
+        if not went_on:
+            return False
+        self.model = self.phases.model
+        if self.simulation.watching is not None:
+            self.simulation.watching.messages = self.model.messages
+        return True
+
+    @property
+    def flows(self) -> int:
+        """Messages of the phases so far."""
+        return self.phases.messages
 
     def _on_progress(self, state: State, now_ps: int) -> None:
         if not self.quiet:

@@ -28,9 +28,12 @@ from .watching import Watching
 
 EVENTS_A_CALL = 200_000       # a kernel returns at least every 50 ms
 SLOW_EVENTS_A_CALL = 5_000    # of the uncompiled twin
-ROWS_KEPT = {"perf": 50_000, "events": 50_000, "monitor": 20_000}   # rows are handed to their record when so many wait
+# Rows are handed to their record when so many wait.
+ROWS_KEPT = {"perf": 50_000, "events": 50_000, "monitor": 20_000, "oplog": 50_000}
 LOGGED_WINDOW_PS = 20_000_000  # longest window while packets or events are logged, so that few rows wait for its end
-ROW_POOLS = {"perf": t.P_PERF, "events": t.P_EVENT, "monitor": t.P_MONITOR}
+ROW_POOLS = {"perf": t.P_PERF, "events": t.P_EVENT, "monitor": t.P_MONITOR, "oplog": t.P_OPLOG}
+ROW_ORDER = {"perf": ["op", "node", "time_ps"], "events": ["node", "time_ps"], "monitor": ["node", "time_ps"],
+             "oplog": ["what", "op", "time_ps"]}       # the last is the first key
 NEVER_PS = t.INF_PS
 
 
@@ -57,8 +60,10 @@ class Simulation:
 
     clocks : interval of each kind of periodic instant, ps; the first comes one interval after the workload's start.
     on_tick : called at every such instant with its name and time; everything that happened before it has been done.
-    on_rows : called with drained rows, "perf" (PERF in order of (time, node, op)), "events" (EVENT) or "monitor"
-    (MONITOR in order of (time, node), a node's as they happened).
+    on_rows : called with drained rows, "perf" (PERF in order of (time, node, op)), "events" (EVENT), "monitor"
+    (MONITOR in order of (time, node), a node's as they happened) or "oplog" (OPLOG in order of (time, op)).
+    on_idle : called on every rank once nothing is left to do; loads what comes next into the state and returns True, or
+    False when that was all.
     watching : connections that uet-monitor chooses; made by the caller from `holder`, None: nothing is chosen.
     on_progress : called after every kernel call. stopping : returns True once the user has asked to end.
     after_window : called with the state after every window (tests check its invariants).
@@ -74,6 +79,7 @@ class Simulation:
     on_tick: Callable[[str, int], None]
     on_rows: Callable[[str, np.ndarray], None]
     on_progress: Callable[[State, int], None] = lambda state, now_ps: None
+    on_idle: Callable[[], bool] = lambda: False
     stopping: Callable[[], bool] = lambda: False
     after_window: Callable[[State], None] | None = None
     events_a_call: int = 0
@@ -98,6 +104,18 @@ class Simulation:
     def run(self) -> None:
         """Run to the end: nothing left and the next periodic tick written, or the stop time, or an interruption."""
         nearest, _ = self.exchange.swap(0, RUNNING)
+        while True:
+            nearest = self._run_until_idle(nearest)
+            if self.interrupted or nearest < NEVER_PS:
+                break
+            self._drain({})
+            if not self.on_idle():
+                break
+            nearest, _ = self.exchange.swap(self.now_ps, RUNNING)
+        self._finish(nearest)
+
+    def _run_until_idle(self, nearest: int) -> int:
+        """Run from the earliest event anywhere until there is none or the time is up; returns what is earliest then."""
         while nearest < self.stop_ps and not self.interrupted:
             self._ticks_until(nearest)
             end = min(nearest + self._window_ps(), *self.due_ps.values(), self.stop_ps)
@@ -113,12 +131,12 @@ class Simulation:
             if self.watching is not None:
                 self.watching.after_window()
             self._drain(ROWS_KEPT)
-        self._finish(nearest)
+        return nearest
 
     def _window_ps(self) -> int:
         """The longest window: what the ranks allow, and what the other ends of chosen connections allow."""
         longest = self.here.window_ps
-        if cell(self.state.clock, 0, "logging"):
+        if cell(self.state.clock, 0, "logging") & 1:
             longest = min(longest, LOGGED_WINDOW_PS)
         if self.watching is not None and self.watching.active:
             longest = min(longest, self.watching.delay_ps)
@@ -194,8 +212,7 @@ class Simulation:
                 continue
             begin = time.perf_counter()
             rows = to_array(getattr(self.state, name)[:used], DTYPES[name])
-            keys = [rows["op"]] if name == "perf" else []
-            self._record(self.on_rows, name, rows[np.lexsort([*keys, rows["node"], rows["time_ps"]])])
+            self._record(self.on_rows, name, rows[np.lexsort([rows[key] for key in ROW_ORDER[name]])])
             set_cell(self.state.pools, pool, "used", 0)
             self.timing.records += time.perf_counter() - begin
 

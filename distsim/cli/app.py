@@ -8,7 +8,7 @@ import click
 
 import distsim
 
-COMMANDS = ("run", "validate", "topology", "bandwidth", "configs")
+COMMANDS = ("run", "validate", "topology", "bandwidth", "trace", "configs")
 
 
 class LazyGroup(click.Group):

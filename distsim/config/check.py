@@ -13,7 +13,7 @@ from distsim.errors import InputError
 
 from .config import Config
 from .names import Models, fields_of, hint, kinds_of, models_in, narrow, nearest
-from .overrides import FILE_SECTIONS, is_file, overridden
+from .overrides import FILE_SECTIONS, files_of, is_file, overridden
 from .plugin_file import one_file_rules
 from .problems import ConfigError, Rules, problem, problems_of, shown
 from .root import DEFAULT_SEED, MOST_SEED, NAME_PATTERN, root_model
@@ -57,6 +57,7 @@ class Checker:
             nic_overrides=tuple(parts.get("nic_overrides") or ()),
             switch_overrides=tuple(parts.get("switch_overrides") or ()),
             document=self.document,
+            bandwidth_measurement=parts.get("bandwidthMeasurement"),
         )
 
     def _keys(self) -> None:
@@ -141,8 +142,10 @@ class Checker:
             list(data.items()) if isinstance(data, dict) else list(enumerate(data)) if isinstance(data, list) else [])
         for key, value in entries:
             if is_file(key, value):
-                if not Path(value).is_file():
-                    self._add((*place, key), f"{value}: {'not a file' if Path(value).exists() else 'no such file'}")
+                if not files_of(value):
+                    self._add((*place, key), f"{value}: {'not a file' if Path(value).exists() else 'no such file'}"
+                              + (f", nor {Path(value).name}.0.et"
+                                 if key == "file" and dict(entries).get("kind") == "chakra" else ""))
             else:
                 self._files((*place, key), value)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from distsim.errors import InputError
 
 from .nic import Nic
-from .overrides import NicOverride, SwitchOverride, is_file, overridden, plain
+from .overrides import NicOverride, SwitchOverride, files_of, is_file, overridden, plain
 from .parameters import SimulationParameters, seconds_to_ps
 from .plugin_file import plugin_file
 from .problems import ConfigError, Rules, problem
@@ -37,6 +37,7 @@ class Config:
     nic, switch : attributes without the overrides.
     nic_overrides, switch_overrides : in the order of the file; a later one wins.
     document : the source, for messages.
+    bandwidth_measurement : how the bandwidth of a job of nccl-tests is measured while it runs, None: it is not.
     """
 
     simulation: str
@@ -49,6 +50,7 @@ class Config:
     nic_overrides: tuple[NicOverride, ...]
     switch_overrides: tuple[SwitchOverride, ...]
     document: Document = field(repr=False)
+    bandwidth_measurement: Any = None
     _nics: dict[tuple[int, ...], Nic] = field(default_factory=dict, repr=False)
     _switches: dict[tuple[int, ...], Switch] = field(default_factory=dict, repr=False)
 
@@ -77,6 +79,11 @@ class Config:
     def interval_ps(self) -> int:
         """NDStatsReportInterval in picoseconds."""
         return seconds_to_ps(self.parameters.NDStatsReportInterval)
+
+    @cached_property
+    def beacon_interval_ps(self) -> int:
+        """BeaconReportInterval in picoseconds."""
+        return seconds_to_ps(self.parameters.BeaconReportInterval)
 
     @cached_property
     def buffers_interval_ps(self) -> int:
@@ -178,7 +185,7 @@ class Config:
             "nic_overrides": [plain(override, True) for override in self.nic_overrides],
             "switch": plain(self.switch),
             "switch_overrides": [plain(override, True) for override in self.switch_overrides],
-        }
+        } | ({} if self.bandwidth_measurement is None else {"bandwidthMeasurement": plain(self.bandwidth_measurement)})
 
     def digest(self) -> str:
         """SHA-256 of `canonical`, hexadecimal; input files count by their content, not by their path."""
@@ -200,14 +207,14 @@ class Config:
 def _content(value: Any) -> Any:
     """The same data with every input file replaced by the hash of its content."""
     if isinstance(value, dict):
-        return {key: _file_hash(entry) if is_file(key, entry) else _content(entry)
-                for key, entry in value.items()}
+        return {key: [_file_hash(path) for path in files_of(entry) or [entry]] if is_file(key, entry)
+                else _content(entry) for key, entry in value.items()}
     return [_content(entry) for entry in value] if isinstance(value, list) else value
 
 
-def _file_hash(path: str) -> str:
+def _file_hash(path: str | Path) -> str:
     try:
         with open(path, "rb") as file:
             return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None

@@ -18,7 +18,9 @@ from .switch import Switch
 from .yaml_reader import Document, Place, parse
 
 M = TypeVar("M", bound=BaseModel)
-FILE_KEYS = ("file", "File")         # of values that are paths: workload, fabric; the NICs' plug-in
+# Keys of values that are paths: workload, fabric; the NICs' plug-in; of Chakra traces. A `file` may be the prefix of
+# trace files, <file>.<rank>.et.
+FILE_KEYS = ("file", "File", "mapping", "comm_groups")
 FILE_SECTIONS = ("fabric", "workload", "nic", "nic_overrides")
 TIERS = {"spine": 0, "fabric": 1, "rack": 2}
 
@@ -110,6 +112,18 @@ def absolute_files(value: Any, folder: Path) -> Any:
         return {key: str((folder / entry).absolute()) if is_file(key, entry)
                 else absolute_files(entry, folder) for key, entry in value.items()}
     return [absolute_files(entry, folder) for entry in value] if isinstance(value, list) else value
+
+
+def files_of(path: str) -> list[Path]:
+    """The input files that a path stands for: itself, or the traces (and process groups) of which it is the prefix."""
+    if Path(path).is_file():
+        return [Path(path)]
+    stem = Path(path)
+    if not stem.parent.is_dir():
+        return []
+    traces = [found for found in stem.parent.iterdir()
+              if found.name.startswith(f"{stem.name}.") and found.suffix in (".et", ".json") and found.is_file()]
+    return sorted(traces) if any(found.suffix == ".et" for found in traces) else []
 
 
 def is_file(key: Any, value: Any) -> bool:

@@ -36,6 +36,10 @@ class SimulationParameters(AttributeModel):
     NetworkBufferStatsReportingInterval: float = real(
         0.001, "Interval of net-buff-stats.", 1e-9, LONGEST_S, unit="s")
     EnablePCIeStatsLogging: bool = flag(False, "Write pcie-stats.")
+    BeaconReportInterval: float = real(0.001, "Interval of chakra-cdf.", 1e-9, LONGEST_S, unit="s")
+    EnableAnnotatedTraces: bool = flag(
+        True, "Write post_annotated/, each rank's nodes with their times, of a workload of ranks (ours: the platform "
+        "always does).")
     MonitorScope: Literal["global", "process"] = attribute(
         "global", "What uet-monitor selects by (ours): global counts the triggers over the whole run and follows a "
         "connection to its other end anywhere, process does both in each process, as the platform does.")

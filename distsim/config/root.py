@@ -24,6 +24,7 @@ Seed = Annotated[int, Field(ge=0, le=MOST_SEED, strict=True)]
 def root_model() -> type[BaseModel]:
     """The model of a whole configuration file; its validator is built only when it is used (for the JSON Schema)."""
     from distsim.fabric import TOPOLOGIES
+    from distsim.measure.section import BandwidthMeasurementSection
     from distsim.workload import WORKLOADS
 
     def union(registry: Any) -> Any:
@@ -44,4 +45,6 @@ def root_model() -> type[BaseModel]:
         switch=(Switch, Field(default_factory=Switch, description="Attributes of every switch.")),
         switch_overrides=(list[SwitchOverride], Field(
             default_factory=list, description="Other attributes for some switches; later entries win.")),
+        bandwidthMeasurement=(BandwidthMeasurementSection | None, Field(
+            None, description="How the bus bandwidth of a job of nccl-tests is measured while it runs.")),
     )
