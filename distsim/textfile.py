@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from distsim.errors import InputError
@@ -23,6 +24,32 @@ def read_lines(path: str, what: str) -> list[str]:
     if "\0" in text:
         raise InputError(f"is not a text file ({what})", file=path)
     return text.split("\n")
+
+
+def stream_lines(path: str, what: str) -> Iterator[tuple[int, str]]:
+    """(number from 1, line without its end) of a UTF-8 text file of any size, one line in memory at a time.
+
+    Raises InputError as `read_lines`, for a line that is not text with its number.
+    """
+    number = 0
+    try:
+        with open(path, encoding="utf-8") as file:
+            for number, text in enumerate(file, 1):
+                if "\0" in text:
+                    raise InputError(f"is not a text file ({what})", file=path, line=number)
+                yield number, text.rstrip("\n")
+    except FileNotFoundError as error:
+        raise InputError(f"no such file ({what})", file=path) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"is not a text file ({what})", file=path, line=number + 1) from error
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror} ({what})", file=path) from error
+
+
+def whole_number(word: str) -> int | None:
+    """The integer that a word of ASCII digits, with or without a minus, means; None for any other word."""
+    digits = word.removeprefix("-")
+    return int(word) if len(word) < 32 and digits.isascii() and digits.isdigit() else None
 
 
 def data_words(text: str) -> list[str]:

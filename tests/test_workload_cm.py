@@ -10,7 +10,7 @@ import pytest
 
 from distsim.errors import InputError
 from distsim.workload import WORKLOADS, build
-from distsim.workload.types import JOIN, ON_FIRE, ON_RECV_DONE, ON_SEND_DONE, SEND, Workload
+from distsim.workload.types import JOIN, LOG_MESSAGE, ON_FIRE, ON_RECV_DONE, ON_SEND_DONE, SEND, TRIGGER_DELAY, Workload
 
 DATA = Path(__file__).parent / "data"
 
@@ -29,7 +29,8 @@ def edges_to(workload: Workload, user_id: int, kind: int = SEND) -> list[tuple[i
     """(user id of the op that reports, when) of all edges to an op."""
     ids = workload.ops["user_id"]
     row = int(np.flatnonzero((ids == user_id) & (workload.ops["kind"] == kind))[0])
-    return [(int(ids[src]), int(when)) for src, dst, when in workload.edges.tolist() if dst == row]
+    assert (workload.edges["delay_ps"] == TRIGGER_DELAY).all()
+    return [(int(ids[src]), int(when)) for src, dst, when, _ in workload.edges.tolist() if dst == row]
 
 
 def op(workload: Workload, user_id: int, kind: int = SEND) -> np.void:
@@ -55,6 +56,7 @@ def test_flows_without_ids_take_the_free_numbers(tmp_path: Path) -> None:
 def test_triggers_of_every_kind() -> None:
     workload = read(DATA / "triggers.cm")
     assert len(workload.ops) == 10 and workload.ops["kind"].tolist() == [SEND] * 9 + [JOIN]
+    assert workload.ops["flags"].tolist() == [LOG_MESSAGE] * 9 + [0]
     # oneshot 1: flow 1 starts flows 2 and 3.
     assert edges_to(workload, 2) == edges_to(workload, 3) == [(1, ON_SEND_DONE)]
     assert (op(workload, 2)["deps"], op(workload, 2)["any_of"]) == (1, 0)

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from distsim.errors import InputError
 from distsim.workload import WORKLOADS, build
 from distsim.workload.order import never_started
-from distsim.workload.types import EDGES, JOIN, ON_FIRE, ON_RECV_DONE, ON_SEND_DONE, OPS, SEND, Workload
+from distsim.workload.types import EDGES, JOIN, ON_FIRE, ON_RECV_DONE, ON_SEND_DONE, OPS, SEND, TRIGGER_DELAY, Workload
 
 
 def make(*flows: dict[str, object], hosts: int = 8) -> Workload:
@@ -27,7 +27,8 @@ def test_columns_and_ids() -> None:
 def test_after() -> None:
     workload = make({"from": 0, "to": 1, "id": 5}, {"from": 1, "to": 2, "id": 6, "after": [5], "when": "recv-done"},
                     {"from": 0, "to": 3, "after": [6, 5, 6], "start": "1us"})
-    assert workload.edges.tolist() == [(0, 1, ON_RECV_DONE), (1, 2, ON_SEND_DONE), (0, 2, ON_SEND_DONE)]
+    assert workload.edges.tolist() == [
+        (0, 1, ON_RECV_DONE, TRIGGER_DELAY), (1, 2, ON_SEND_DONE, TRIGGER_DELAY), (0, 2, ON_SEND_DONE, TRIGGER_DELAY)]
     assert workload.ops["deps"].tolist() == [0, 1, 2]
     assert workload.ops["any_of"].tolist() == [0, 0, 0]
     assert workload.ops["start_ps"].tolist() == [0, 0, 1_000_000]
@@ -65,8 +66,8 @@ def test_never_started_counts_notices() -> None:
     ops["kind"] = [SEND, SEND, SEND, SEND, JOIN]
     ops["deps"] = [0, 2, 1, 2, 1]
     ops["any_of"] = [0, 2, 0, 1, 0]
-    edges = np.array([(0, 1, ON_SEND_DONE), (2, 1, ON_SEND_DONE), (1, 2, ON_SEND_DONE), (0, 3, ON_SEND_DONE),
-                      (2, 3, ON_SEND_DONE), (3, 4, ON_FIRE)], EDGES)
+    edges = np.array([(0, 1, ON_SEND_DONE, 0), (2, 1, ON_SEND_DONE, 0), (1, 2, ON_SEND_DONE, 0),
+                      (0, 3, ON_SEND_DONE, 0), (2, 3, ON_SEND_DONE, 0), (3, 4, ON_FIRE, 0)], EDGES)
     assert never_started(ops, edges).tolist() == [1, 2]
     ops["any_of"][1] = 1
     assert never_started(ops, edges).tolist() == []

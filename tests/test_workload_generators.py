@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from distsim.errors import InputError
 from distsim.workload import WORKLOADS, build, late_starts
-from distsim.workload.types import ON_SEND_DONE, SEND, Workload
+from distsim.workload.types import LOG_MESSAGE, ON_SEND_DONE, SEND, TRIGGER_DELAY, Workload
 
 
 def make(kind: str, nics: int = 8, seed: int = 1, **fields: object) -> Workload:
@@ -23,7 +23,8 @@ def pairs(workload: Workload) -> list[tuple[int, int]]:
 
 
 def edge_list(workload: Workload) -> list[tuple[int, int, int]]:
-    return [tuple(edge) for edge in workload.edges.tolist()]
+    assert (workload.edges["delay_ps"] == TRIGGER_DELAY).all()
+    return [tuple(edge)[:3] for edge in workload.edges.tolist()]
 
 
 def refused(where: str, message: str, kind: str, nics: int = 8, **fields: object) -> None:
@@ -42,6 +43,7 @@ def test_permutation_is_a_derangement(hosts: int) -> None:
         assert (workload.ops["host"] != workload.ops["dst"]).all()
         assert set(workload.ops["size_bytes"].tolist()) == {2_000_000}
         assert set(workload.ops["start_ps"].tolist()) == {3_000_000}
+        assert set(workload.ops["flags"].tolist()) == {LOG_MESSAGE}
     assert workload.ops["user_id"].tolist() == list(range(1, hosts + 1))
     assert set(workload.ops["kind"].tolist()) == {SEND} and (workload.ops["deps"] == 0).all()
     assert len(workload.edges) == 0
@@ -211,10 +213,12 @@ def test_late_starts() -> None:
     assert late_starts(workload, 31_000_000) == []
 
 
-def test_every_kind_takes_a_file(tmp_path: Path) -> None:
+def test_every_kind_that_reads_no_file_of_its_own_takes_a_cm_file(tmp_path: Path) -> None:
     path = tmp_path / "one.cm"
     path.write_text("Nodes 4\nConnections 1\n2->3 id 9 start 5 size 7\n")
-    for kind in WORKLOADS:
+    kinds = [kind for kind, module in WORKLOADS.items() if not getattr(module, "READS_FILE", False)]
+    assert {"permutation", "collective", "several", "cm"} <= set(kinds) and not {"chakra", "goal"} & set(kinds)
+    for kind in kinds:
         workload = make(kind, file=str(path))
         assert workload.ops[["user_id", "host", "dst", "size_bytes", "start_ps"]].tolist() == [(9, 2, 3, 7, 5)]
 

@@ -16,7 +16,7 @@ __all__ = ["WORKLOADS", "build", "late_starts"]
 WORKLOADS: dict[str, ModuleType] = {**PARTS, "several": several}
 
 
-def build(spec: Any, hosts: int, seed: int) -> Workload:
+def build(spec: Any, hosts: int, seed: int, servers: Any = None) -> Workload:
     """The workload of a specification (a `Spec` of WORKLOADS) on a fabric of `hosts` NICs; InputError when it does not
-    fit. Rows are in the order of the file or of the generator."""
-    return build_part(spec, Context(hosts, seed), WORKLOADS)
+    fit. Rows are in the order of the file or of the generator. servers : `Fabric.servers`."""
+    return build_part(spec, Context(hosts, seed, servers=servers), WORKLOADS)

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from distsim.workload.base import MAX_OPS, Context, HostChoice, MessageSize, StartTime, WorkloadSpec, sends, spelled
-from distsim.workload.types import EDGES, ON_SEND_DONE, Workload
+from distsim.workload.types import EDGES, ON_SEND_DONE, TRIGGER_DELAY, Workload
 
 
 class AllToAllSpec(WorkloadSpec):
@@ -48,4 +48,5 @@ def chain_edges(rows: np.ndarray) -> np.ndarray:
     """EDGES by which each op row of `rows[chain, step]` starts the next of its chain when it has been acknowledged."""
     edges = np.zeros(rows[:, 1:].size, EDGES)
     edges["src"], edges["dst"], edges["when"] = rows[:, :-1].ravel(), rows[:, 1:].ravel(), ON_SEND_DONE
+    edges["delay_ps"] = TRIGGER_DELAY
     return edges

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from distsim.errors import InputError
 from distsim.quantities import Size, StrictModel, Time
-from distsim.workload.types import OPS, SEND
+from distsim.workload.types import LOG_MESSAGE, OPS, SEND
 
 MAX_MESSAGE_BYTES = 1 << 40
 MAX_START_PS = 10**18
@@ -44,13 +44,16 @@ class Context:
     """Where a workload is built.
 
     hosts : NICs of the fabric, numbered 0 to hosts - 1; seed : of the run; where : path of the section in the
-    configuration; part : index among the parts of a `several`, so that two equal parts draw differently.
+    configuration; part : index among the parts of a `several`, so that two equal parts draw differently; servers :
+    `Fabric.servers`, what the topology says of servers with several NICs (nics, rate_bps, latency_ps), None when it
+    says nothing.
     """
 
     hosts: int
     seed: int
     where: str = "workload"
     part: int = 0
+    servers: Any = None
 
     def fail(self, field: str, message: str) -> NoReturn:
         """Raise the InputError for a field of this section."""
@@ -95,5 +98,5 @@ def sends(src: Any, dst: Any, size_bytes: int, start_ps: Any) -> np.ndarray:
     ops = np.zeros(len(src), OPS)
     ops["user_id"] = np.arange(1, len(src) + 1)
     ops["kind"], ops["host"], ops["dst"] = SEND, src, dst
-    ops["size_bytes"], ops["start_ps"] = size_bytes, start_ps
+    ops["size_bytes"], ops["start_ps"], ops["flags"] = size_bytes, start_ps, LOG_MESSAGE
     return ops

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from distsim.quantities import StrictModel
 from distsim.workload.base import MAX_FLOW_ID, Context, HostNumber, MessageSize, StartTime, WorkloadSpec, sends, spelled
 from distsim.workload.order import never_started
-from distsim.workload.types import EDGES, ON_RECV_DONE, ON_SEND_DONE, Workload
+from distsim.workload.types import EDGES, ON_RECV_DONE, ON_SEND_DONE, TRIGGER_DELAY, Workload
 
 FlowId = Annotated[int, Field(ge=1, le=MAX_FLOW_ID, strict=True)]
 
@@ -94,5 +94,5 @@ def _edges(flows: tuple[Flow, ...], row_of_id: dict[int, int], context: Context)
         for place, before in enumerate(dict.fromkeys(flow.after)):
             if before not in row_of_id:
                 context.fail(f"flows.{row}.after.{place}", f"no flow has id {before}")
-            found.append((row_of_id[before], row, when))
+            found.append((row_of_id[before], row, when, TRIGGER_DELAY))
     return np.array(found, EDGES)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Union
 
 import numpy as np
 from pydantic import Discriminator, Field, model_validator
 
 from distsim.workload.base import Context, WorkloadSpec
+from distsim.workload.lower.jobs import label_parts
 from distsim.workload.registry import PARTS, build_part
-from distsim.workload.types import SEND, Workload
+from distsim.workload.types import LOCAL, SEND, Workload
 
 _Part: Any = Annotated[Union[tuple(module.Spec for module in PARTS.values())], Discriminator("kind")]  # noqa: UP007
 
@@ -33,18 +35,22 @@ Spec = SeveralSpec
 
 def build(spec: SeveralSpec, context: Context) -> Workload:
     """The parts one after the other. A part keeps its flow ids unless an earlier part has one of them; then all ids of
-    the part are raised by the greatest id so far."""
-    built = [build_part(part, Context(context.hosts, context.seed, f"{context.where}.parts.{index}", index))
+    the part are raised by the greatest id so far. The ranks of parts that are made from graphs are numbered through."""
+    built = [build_part(part, replace(context, where=f"{context.where}.parts.{index}", part=index))
              for index, part in enumerate(spec.parts)]
     taken = np.zeros(0, "i8")
     first = 0
-    for part in built:
+    for index, part in enumerate(built):
+        if part.following is not None:
+            context.fail(f"parts.{index}", f"{spec.parts[index].kind} runs in phases and must be the only workload")
         part.edges["src"] += first
         part.edges["dst"] += first
         first += len(part.ops)
-        ids = part.ops["user_id"][part.ops["kind"] == SEND]
-        if np.isin(ids, taken).any():
+        messages = np.isin(part.ops["kind"], (SEND, LOCAL))
+        if np.isin(part.ops["user_id"][messages], taken).any():
             part.ops["user_id"] += taken.max()
-        taken = np.concatenate([taken, part.ops["user_id"][part.ops["kind"] == SEND]])
-    return Workload(np.concatenate([part.ops for part in built]), np.concatenate([part.edges for part in built]),
-                    warnings=[line for part in built for line in part.warnings])
+        taken = np.concatenate([taken, part.ops["user_id"][messages]])
+    joined = Workload(np.concatenate([part.ops for part in built]), np.concatenate([part.edges for part in built]),
+                      warnings=[line for part in built for line in part.warnings])
+    label_parts(joined, built)
+    return joined

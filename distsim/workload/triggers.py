@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from distsim.workload.cm_text import CmText, Trigger
-from distsim.workload.types import EDGES, JOIN, ON_FIRE, ON_RECV_DONE, ON_SEND_DONE, OPS
+from distsim.workload.types import EDGES, JOIN, ON_FIRE, ON_RECV_DONE, ON_SEND_DONE, OPS, TRIGGER_DELAY
 
 MAX_EDGES = 1 << 25
 
@@ -60,7 +60,8 @@ def add_triggers(cm: CmText, ops: np.ndarray) -> tuple[np.ndarray, np.ndarray, l
     if idle:
         graph.warnings.append(f"{cm.file}:{cm.triggers[idle[0]].line}: trigger {idle[0]} starts no flow"
                               + (f" ({len(idle)} triggers in all)" if len(idle) > 1 else ""))
-    return np.concatenate([ops, *graph.joins]), np.array(graph.edges, EDGES), graph.warnings
+    edges = np.array([(*edge, TRIGGER_DELAY) for edge in graph.edges], EDGES)
+    return np.concatenate([ops, *graph.joins]), edges, graph.warnings
 
 
 def _users(cm: CmText) -> tuple[dict[int, list[tuple[int, int]]], dict[int, list[int]]]:
