@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from distsim.fabric import fat_tree, leaf_spine, topo_file
+from distsim.fabric import fat_tree, leaf_spine, ns3_topology, rail, topo_file
 from distsim.fabric.check import validate
 from distsim.fabric.links import LinkRules
 from distsim.fabric.types import Fabric
@@ -15,6 +15,8 @@ TOPOLOGIES: dict[str, ModuleType] = {
     "leaf-spine": leaf_spine,
     "fat-tree": fat_tree,
     "topo": topo_file,
+    "ns3": ns3_topology,
+    "rail-optimised": rail,
 }
 
 

@@ -67,6 +67,13 @@ def summary(fabric: Fabric) -> list[tuple[str, str]]:
             text += f", oversubscription {below_bps / pair.total_bps:g}:1"
         rows.append((f"{_TIER_NAMES[pair.lower]} - {_TIER_NAMES[pair.upper]}", text))
         below_bps = pair.total_bps
+    servers = fabric.servers
+    if servers is not None:
+        text = f"{fabric.hosts // servers.nics} of {servers.nics} NICs"
+        if servers.rate_bps:
+            text += (f", scale-up {_quantity(servers.rate_bps, RATE_UNITS)} a NIC, latency "
+                     f"{_quantity(servers.latency_ps, TIME_UNITS)}")
+        rows.append(("servers", text))
     rows.append(("bisection", f"{_quantity(figures.bisection_bps, RATE_UNITS)} in each direction"))
     return rows
 

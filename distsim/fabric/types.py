@@ -34,6 +34,19 @@ LINKS = np.dtype([
 ])
 
 
+@dataclass(frozen=True)
+class ServerLinks:
+    """Servers of several NICs, as far as the fabric's own description tells.
+
+    nics : NICs of a server, runs of as many hosts from NIC-0 on. rate_bps : of a NIC (GPU) into the server's scale-up
+    domain, bit/s in each direction; latency_ps : from one to another of a server. Both 0: not told.
+    """
+
+    nics: int
+    rate_bps: int = 0
+    latency_ps: int = 0
+
+
 @dataclass
 class Fabric:
     """A fabric before routing.
@@ -42,12 +55,14 @@ class Fabric:
     names : n component names, e.g. ``NIC-17``, ``RackSwitch-2``, ``SpineSwitch-0``.
     links : LINKS[m], both directions of every cable.
     warnings : one line each, shown to the user once.
+    servers : what the topology says of servers with several NICs, None when it says nothing.
     """
 
     nodes: np.ndarray
     names: list[str]
     links: np.ndarray
     warnings: list[str] = field(default_factory=list)
+    servers: ServerLinks | None = None
 
     @property
     def hosts(self) -> int:

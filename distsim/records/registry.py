@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from distsim.records.chakra.schemas import SCHEMAS as _CHAKRA
 from distsim.records.cpu_mem_stats import CpuMemStats
 from distsim.records.ecn_pfc_stats import EcnPfcStats
 from distsim.records.mpi_profiling import MpiProfiling
@@ -10,7 +11,7 @@ from distsim.records.nd_stats import NdStats
 from distsim.records.net_buff_stats import NetBuffStats
 from distsim.records.pcie_stats import PcieStats
 from distsim.records.perf import Perf
-from distsim.records.schema import Record
+from distsim.records.schema import Record, RecordSchema
 from distsim.records.switch_buffer_stats import SwitchAggBuffStats, SwitchBuffStats
 from distsim.records.tier_hop import TierHop
 from distsim.records.topology_report import TopologyReport
@@ -26,3 +27,8 @@ RECORDS: dict[str, type[Record]] = {record.schema.name: record for record in _CL
 
 # Records that are equal for every number of ranks: all but those that hold figures of the machine.
 COMPARED: tuple[str, ...] = tuple(name for name, record in RECORDS.items() if not record.schema.wall_clock)
+
+# All files of rows that a run may leave: those of every rank, and those that rank 0 writes of a workload of ranks.
+SCHEMAS: dict[str, RecordSchema] = {name: record.schema for name, record in RECORDS.items()}
+SCHEMAS |= {schema.name: schema for schema in _CHAKRA}
+WHOLE_RUN: tuple[str, ...] = tuple(schema.name for schema in _CHAKRA)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from distsim.errors import InputError, RunError
-from distsim.records.files import record_files, run_json_files
+from distsim.records.files import record_files, run_json_files, side_files
 
 FINISHED, UNFINISHED, INTERRUPTED, FAILED = "finished", "unfinished", "interrupted", "failed"
 STATUSES = (FINISHED, UNFINISHED, INTERRUPTED, FAILED)
@@ -28,7 +28,8 @@ def claim_directory(path: str | os.PathLike[str], overwrite: bool = False) -> Pa
     """Makes the output directory ready for a run; called once, by rank 0, before any rank opens a record.
 
     It is created if need be. One that holds another run (a run.json or a record file) is refused unless `overwrite`,
-    which removes those files and nothing else. Raises InputError naming the path, also when it cannot be written.
+    which removes those files and what a workload of ranks leaves besides, nothing else. Raises InputError naming the
+    path, also when it cannot be written.
     """
     directory = Path(path)
     try:
@@ -37,7 +38,7 @@ def claim_directory(path: str | os.PathLike[str], overwrite: bool = False) -> Pa
         if old and not overwrite:
             raise InputError(f"holds another run ({os.path.basename(old[0])}); give --overwrite to replace it, "
                              "or another directory", file=os.fspath(directory))
-        for name in old:
+        for name in [*old, *(side_files(directory) if old else [])]:
             os.unlink(name)
         with tempfile.TemporaryFile(dir=directory):
             pass

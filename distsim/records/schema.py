@@ -44,6 +44,8 @@ class RecordSchema:
     component : the column whose values MaxRecordRows counts by, a node id; "": by the rank's whole record.
     wall_clock : it holds figures of the machine (wall time, memory, ranks), so the rule that runs on different numbers
     of ranks write equal records does not cover it.
+    whole_run : rank 0 writes it for the whole run, at its end, as shard 0; only of a workload of ranks (chakra/).
+    by_process : columns that name the simulator's processes, which are left out of comparisons as time_utc is.
     """
 
     name: str
@@ -58,6 +60,8 @@ class RecordSchema:
     rows: str = ""
     component: str = ""
     wall_clock: bool = False
+    whole_run: bool = False
+    by_process: tuple[str, ...] = ()
 
     @property
     def header(self) -> list[str]:
