@@ -84,7 +84,7 @@ def test_one_problem(tmp_path: Path, text: str, message: str) -> None:
     ("t1", "-t", "f.yaml:1: simulation: '-t' is not a name"),
     ("t1", "a b", "f.yaml:1: simulation: 'a b' is not a name"),
     ("kind: leaf-spine", "kind: leaf-spin", "f.yaml:2: fabric.kind: 'leaf-spin' is not valid; valid values: "
-                                            "leaf-spine, fat-tree, topo; nearest: leaf-spine"),
+                                            "leaf-spine, fat-tree, topo, ns3, rail-optimised; nearest: leaf-spine"),
     ("kind: leaf-spine", "k: 4", "f.yaml:2: fabric: kind is required; valid values: leaf-spine, fat-tree, topo"),
     ("{kind: leaf-spine}", "leaf-spine", "f.yaml:2: fabric: 'leaf-spine' is not a section of keys; it needs kind, "
                                          "valid values: leaf-spine, fat-tree, topo"),

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,22 +19,6 @@ from measure_cases import HEADER, old_row, row
 from distsim.cli import run_cli
 
 ROOT = Path(__file__).parents[1]
-MANIFEST = """apiVersion: nvcre.nvidia.com/v1alpha1
-kind: BandwidthMeasurement
-metadata: {name: bw, namespace: team, labels: {nvcre.nvidia.com/workflow: nightly}}
-spec:
-  jobRef: {apiGroup: nvcre.nvidia.com, kind: Job, name: nccl-1}
-  logProfileRef: nccl-bandwidth
-  testType: all_reduce
-"""
-PROFILE = """apiVersion: nvcre.nvidia.com/v1alpha1
-kind: LogProfile
-metadata: {name: NAME}
-spec:
-  timestamp: {layout: x}
-  patterns:
-    bandwidthResult: {regex: '(?P<size>[0-9]+) [0-9]+ +float.*(?P<algBW>35)(?P<busBW>.15)'}
-"""
 Capture = pytest.CaptureFixture[str]
 
 
@@ -174,134 +162,99 @@ def test_gauges(log: str, tmp_path: Path, capfd: Capture) -> None:
     assert sum(not line.startswith("#") for line in lines) == 4
 
 
-def manifest(tmp_path: Path, text: str = MANIFEST) -> str:
-    path = tmp_path / "bw.yaml"
-    path.write_text(text)
-    return str(path)
+def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-m", "distsim", "bandwidth", *arguments], stderr=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, **options)
 
 
-def test_a_manifest_alone_is_checked(tmp_path: Path, capfd: Capture) -> None:
-    path = manifest(tmp_path)
-    assert bandwidth("-f", path) == 0
-    assert capfd.readouterr().out == f"{path}: valid; bw: job nccl-1, profile nccl-bandwidth, every 60s\n"
+def scraped(url: str, wanted: str) -> bool:
+    """Whether the gauges come to hold a line within 20 s."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            if wanted in answer.read().decode().splitlines():
+                return True
+        time.sleep(0.05)
+    return False
 
 
-def test_a_manifest_with_a_log_gains_its_status(log: str, tmp_path: Path, capfd: Capture) -> None:
-    prom = tmp_path / "bw.prom"
-    assert bandwidth("-f", manifest(tmp_path), log, "-o", "yaml", "--prometheus", str(prom),
-                     "--threshold", "busBandwidthGBps=value >= 45") == 0
-    shown = yaml.safe_load(capfd.readouterr().out)
-    assert {key: shown[key] for key in ("apiVersion", "kind", "metadata", "spec")} == yaml.safe_load(MANIFEST)
-    assert shown["status"]["results"][1]["busBW"] == "45.50"
-    assert ('nvcre_nccl_busbw_gbs{job="nccl-1",measurement="bw",message_size_bytes="16",namespace="team",'
-            'nccl_test="all_reduce",workflow="nightly"} 45.5') in prom.read_text()
+def test_gauges_are_served_while_a_log_is_read_and_after_it() -> None:
+    """The pipe stays open after the first row, whose provisional results are there; an interrupt ends the command."""
+    process = start("-", "--metrics-port", "0", "--test-type", "alltoall", "--threshold", "busBandwidthGBps=value > 4",
+                    "-o", "json", stdin=subprocess.PIPE)
+    assert process.stdin and process.stderr and process.stdout
+    said = process.stderr.readline()
+    assert said.startswith("distsim: gauges at http://127.0.0.1:") and said.endswith("/metrics until interrupted\n")
+    url = said.split()[3]
+    labels = 'job="",measurement="-",message_size_bytes="8",namespace="",nccl_test="alltoall",workflow=""'
+    process.stdin.write(row(8, "1.00", "2.00"))
+    process.stdin.flush()
+    assert scraped(url, f"nvcre_nccl_busbw_gbs{{{labels}}} 2.0")
+    process.stdin.write(row(8, "1.00", "4.00"))
+    process.stdin.close()
+    process.stdin = None
+    assert scraped(url, f"nvcre_nccl_busbw_gbs{{{labels}}} 3.0")
+    out = "".join(iter(process.stdout.readline, "}\n")) + "}"
+    assert json.loads(out)["results"][0]["samples"] == 2
+    assert "violated: measured 3.0000" in process.stderr.readline()
+    time.sleep(0.3)  # from its last line to its waiting
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == 4
 
 
-def test_a_profile_beside_the_manifest_or_in_its_file(log: str, tmp_path: Path, capfd: Capture) -> None:
-    """The profile takes 35 and .15 of the time column 35.15 for bandwidths."""
-    wanted = MANIFEST.replace("logProfileRef: nccl-bandwidth", "logProfileRef: own")
-    profile = tmp_path / "own.yaml"
-    profile.write_text(PROFILE.replace("NAME", "own").replace("[0-9]+) [0-9]+", "[0-9]+) +[0-9]+"))
-    for arguments in (["-f", manifest(tmp_path, wanted), "--profile", str(profile)],
-                      ["-f", manifest(tmp_path, f"{profile.read_text()}---\n{wanted}")]):
-        assert bandwidth(*arguments, log, "-o", "json") == 0
-        (one, two) = json.loads(capfd.readouterr().out)["status"]["results"]
-        assert (one["algBW"], one["busBW"], two["sizeBytes"]) == ("35.00", "0.15", 16)
-    assert bandwidth("-f", manifest(tmp_path), "--profile", str(profile), log) == 2
-    assert capfd.readouterr().err == ("distsim: error: --profile: the profile is named 'own', spec.logProfileRef is "
-                                      "'nccl-bandwidth'\n")
+@pytest.mark.parametrize("address", ["x", "-1", "65536", ":9400", "localhost:", "1.5", "\u0663"])
+def test_what_is_no_address_for_gauges(address: str, log: str, capfd: Capture) -> None:
+    assert bandwidth(log, "--metrics-port", address) == 2
+    assert capfd.readouterr().err == (f"distsim: error: --metrics-port: {address!r} is not [HOST:]PORT, e.g. 9400 or "
+                                      "0.0.0.0:9400 (port 0 to 65535)\n")
 
 
-def test_a_profile_that_does_not_resolve_leaves_the_logs_unavailable(log: str, tmp_path: Path, capfd: Capture) -> None:
-    path = manifest(tmp_path, MANIFEST.replace("logProfileRef: nccl-bandwidth", "logProfileRef: own"))
-    assert bandwidth("-f", path, log, "-o", "json", "--threshold", "busBandwidthGBps=true") == 4
-    assert json.loads(capfd.readouterr().out)["status"]["conditions"][1] == {
-        "type": "Complete", "status": "True", "reason": "LogsUnavailable",
-        "message": "Job succeeded but its log could not be read in full (getting LogProfile own: not found); no "
-                   "bandwidth data was parsed"}
+# What other output may stand in a log: bytes that are no text, zeros, colours, carriage returns, and long lines.
+NOISE = (b"2026-08-06T14:10:21.110326865-07:00 node-1:530:530 [0] NCCL INFO Channel " + b"01/" * 900 + b"\n") * 20 + (
+    b"\x00\x00\xff\xfe garbage \x00\n\x1b[32mgreen\x1b[0m\r\n\r\n")
+BLOCK = NOISE + row(8).replace("\n", "\r\n").encode()
+MEASURE = ("import sys; from distsim.cli import run_cli; "
+           "code = run_cli(['bandwidth', sys.argv[1], '-o', 'json']); "
+           "peak = open('/proc/self/status').read().split('VmHWM:')[1].split()[0]; "  # not ru_maxrss: the parent's
+           "print(code, peak, file=sys.stderr)")
 
 
-def test_the_timeout_of_the_job_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from distsim.measure.run_manifest import load_measurement
-
-    job = "---\nkind: Job\nmetadata: {name: nccl-1}\nspec: {measurementTimeout: 10m}\n"
-    assert load_measurement(manifest(tmp_path, MANIFEST + job)).timeout_s == 600
-    assert load_measurement(manifest(tmp_path, MANIFEST + job.replace("nccl-1", "nccl-2"))).timeout_s is None
-    assert load_measurement(manifest(tmp_path)).timeout_s is None
-    waited: list[float] = []
-    monkeypatch.setattr("distsim.measure.run_manifest.measure", lambda *_, timeout_s, **__: waited.append(timeout_s))
-    loaded = load_measurement(manifest(tmp_path, MANIFEST + job))
-    loaded.run("log", job="succeeded", timeout_s=None, rotate_bytes=None)
-    loaded.run("log", job="succeeded", timeout_s=200.0, rotate_bytes=None)
-    assert waited == [600, 200]
-
-
-@pytest.mark.parametrize(("text", "said"), [
-    (MANIFEST.replace("  logProfileRef: nccl-bandwidth\n", ""), ":4: spec.logProfileRef: this key is required: name"),
-    (MANIFEST.replace("testType", "testtype"),
-     ":7: spec.testtype: unknown key 'testtype'; nearest valid name: testType"),
-    (MANIFEST + "  sampleInterval: 60\n", ":8: spec.sampleInterval: 60 is not text"),
-    (MANIFEST + "  sampleInterval: 0s\n", ":8: spec.sampleInterval: '0s' is out of range; valid: more than 0s"),
-    (MANIFEST + "  sampleInterval: fast\n", ":8: spec.sampleInterval: 'fast' is not a Go duration"),
-    (MANIFEST.replace(", name: nccl-1", ""), ":5: spec.jobRef.name: this key is required: name of the job"),
-    (MANIFEST.replace("v1alpha1", "v1"), ":1: apiVersion: 'nvcre.nvidia.com/v1' is not valid; valid values: "),
-    (MANIFEST + "---\n" + MANIFEST, ": holds 2 BandwidthMeasurement documents; one is wanted"),
-    ("kind: LogProfile\n", ":1: apiVersion: this key is required"),
-    ("kind: Pod\n", ": holds a Pod; valid kinds: BandwidthMeasurement, LogProfile, Job"),
-    ("name: x\n", ":1: kind: this key is required: kind of document"),
-    ("- a\n", ":1: kind: this key is required: kind of document"),
-    ("", ": the file is empty"), ("a: [1\n", ":2: broken YAML"),
-    (MANIFEST + "status: {conditions: [{type: Complete, status: 'True'}]}\n",
-     ":8: status: the measurement is Complete, which is final; take its status out to measure again"),
-    (MANIFEST + "---\nkind: Job\nmetadata: {name: nccl-1}\nspec: {measurementTimeout: soon}\n",
-     ":11: spec.measurementTimeout: 'soon' is not a Go duration"),
-])
-def test_a_wrong_manifest(text: str, said: str, tmp_path: Path, capfd: Capture) -> None:
-    path = manifest(tmp_path, text)
-    assert bandwidth("-f", path) == 2
-    assert capfd.readouterr().err.startswith(f"distsim: error: {path}{said}")
-
-
-@pytest.mark.parametrize(("arguments", "line"), [
-    (["LOG", "LOG"], "a BandwidthMeasurement is run against one LOG"),
-    (["--threshold", "busBandwidthGBps=true"], "without a LOG there is nothing to evaluate or to write"),
-    (["LOG", "--test-type", "x"], "--test-type is spec.testType of the file given by -f"),
-])
-def test_wrong_use_of_a_manifest(arguments: list[str], line: str, log: str, tmp_path: Path, capfd: Capture) -> None:
-    assert bandwidth("-f", manifest(tmp_path), *(log if word == "LOG" else word for word in arguments)) == 2
-    assert capfd.readouterr().err.splitlines()[0] == f"distsim: error: {line}"
-
-
-def streamed(size_bytes: int) -> tuple[int, int, int]:
-    """Feed a log of that size to the standard input: exit code, samples, most memory of the process in KiB."""
-    noise = (b"2026-08-06T14:10:21.110326865-07:00 node-1:530:530 [0] NCCL INFO Channel " + b"01/" * 900 + b"\n") * 20
-    block = noise + row(8).encode()
-    program = ("import sys; from distsim.cli import run_cli; "
-               "code = run_cli(['bandwidth', '-', '-o', 'json']); "
-               "peak = open('/proc/self/status').read().split('VmHWM:')[1].split()[0]; "  # not ru_maxrss: the parent's
-               "print(code, peak, file=sys.stderr)")
-    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+def streamed(log: str, blocks: int = 0) -> tuple[int, int, int]:
+    """Measure a log, or so many blocks by the standard input: exit code, samples, most memory in KiB."""
+    process = subprocess.Popen([sys.executable, "-c", MEASURE, log], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert process.stdin is not None
-    for _ in range(size_bytes // len(block)):
-        process.stdin.write(block)
+    for _ in range(blocks):
+        process.stdin.write(BLOCK)
     out, err = process.communicate()
     code, memory = map(int, err.split())
     return code, json.loads(out)["results"][0]["samples"], memory
 
 
-def test_a_log_of_50_mb_is_streamed() -> None:
-    """Blocks of 20 lines of 2,774 bytes and a row of 119."""
-    code, samples, memory_kib = streamed(50_000_000)
-    assert (code, samples) == (0, 50_000_000 // (20 * 2774 + 119))
-    assert memory_kib < 120_000
+def test_a_file_of_50_mb_needs_the_memory_of_a_small_one(tmp_path: Path) -> None:
+    """Its last row ends without a newline. 8 MB more at most: pieces of 256 KiB, and what the allocator keeps."""
+    blocks = 50_000_000 // len(BLOCK)
+    small, large = tmp_path / "small", tmp_path / "large"
+    small.write_bytes(BLOCK)
+    with large.open("wb") as file:
+        for _ in range(blocks):
+            file.write(BLOCK)
+        file.write(row(8).rstrip("\n").encode())
+    code, samples, least_kib = streamed(str(small))
+    assert (code, samples) == (0, 1)
+    code, samples, memory_kib = streamed(str(large))
+    assert (code, samples) == (0, blocks + 1)
+    assert memory_kib < least_kib + 8_000
 
 
 @pytest.mark.slow
 def test_a_log_of_2_gb_is_streamed_in_the_same_memory() -> None:
-    code, _, memory_kib = streamed(2_000_000_000)
-    assert code == 0
-    assert memory_kib < 120_000
+    """By a pipe, so that nothing is written to the disk."""
+    least_kib = streamed("-", 1)[2]
+    code, samples, memory_kib = streamed("-", 2_000_000_000 // len(BLOCK))
+    assert (code, samples) == (0, 2_000_000_000 // len(BLOCK))
+    assert memory_kib < least_kib + 8_000
 
 
 def test_measuring_needs_no_engine_and_help_nothing_at_all(log: str) -> None:

@@ -81,6 +81,18 @@ def test_the_short_cut_for_plain_beginnings_loses_no_match(text: str, line: byte
     assert Pattern(text).search(line, 0) is not None
 
 
+@pytest.mark.parametrize(("text", "line", "found"), [
+    (r"^\s*(?P<size>\d+)", b" \t\r\f7", True), (r"^\s*(\d+)x", b"17x", True), (r"^\s*\d{2}", b"12", True),
+    (r"^\s*\d", b"\x0b1", False), (r"^\s*\d", b"a1", False), (r"^\s*\d", b"", False), (r"^\s*\d*a", b"a", True),
+    (r"^\s*(\d?)a", b"a", True), (r"^\s*(?P<size>\d+)?a", b"a", True), (r"^\s*(?P<size>\d+)*a", b"a", True),
+    (r"^\s*(?P<size>\d+a)?b", b"b", True), (r"^\s*(?P<size>\d+){0}a", b"a", True),
+    (r"^\s*\d{0,2}a", b"a", True), (r"^\s*\d|b", b"b", True),
+    (r"^\s*(?P<size>\d+)", "\u0661".encode(), False),
+])
+def test_the_short_cut_for_lines_that_begin_with_a_digit(text: str, line: bytes, found: bool) -> None:
+    assert (Pattern(text).search(line, 0) is not None) is found
+
+
 @pytest.mark.parametrize("regex", ["(?=a)", "(a)\\1", "a(?<!b)", "(", "a**"])
 def test_what_re2_refuses_is_refused_with_its_words(tmp_path: Path, regex: str) -> None:
     said = refused(tmp_path, DOCUMENT.replace("'net: (?P<transport>.*)'", repr(regex).replace("\\\\", "\\")))

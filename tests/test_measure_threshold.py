@@ -9,7 +9,15 @@ from distsim.measure import Reason, Threshold
 from distsim.measure.status import Result, Status
 
 RESULTS = [Result(8, "60.00", "1.00", 1), Result(16, "30.00", "45.00", 1), Result(32, "31.00", "44.99", 1)]
-SUCCEEDED = Status(Reason.JOB_SUCCEEDED, "Job succeeded", RESULTS)
+
+
+def status(reason: Reason, message: str) -> Status:
+    found = Status(list(RESULTS))
+    found.end(reason, message, None)
+    return found
+
+
+SUCCEEDED = status(Reason.JOB_SUCCEEDED, "Job succeeded")
 
 
 @pytest.mark.parametrize(("text", "passed"), [
@@ -36,7 +44,7 @@ def test_what_a_violation_says() -> None:
 
 @pytest.mark.parametrize("reason", [reason for reason in Reason if reason is not Reason.JOB_SUCCEEDED])
 def test_only_final_results_of_a_job_that_succeeded_are_judged(reason: Reason) -> None:
-    verdict = Threshold("busBandwidthGBps=true").judge(Status(reason, "why", RESULTS))
+    verdict = Threshold("busBandwidthGBps=true").judge(status(reason, "why"))
     assert (verdict.passed, verdict.measured) == (False, None)
     assert verdict.message == f'Threshold "busBandwidthGBps" not evaluated, so it fails: {reason.value}: why'
 

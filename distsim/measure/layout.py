@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .profile import OLD, STRICT, TAGGED, LogProfile, builtin_names, builtin_profile
+from .profile import LogProfile, builtin_names, builtin_profile
+from .profile_names import OLD, STRICT, TAGGED
 
 _TYPES = rb"(?:u?int\d*|u?char|half|float|double|bfloat16|bf16|f\w*8\w*)"
 _ROWLIKE = re.compile(rb"\d+[ \t]+\d+[ \t]+" + _TYPES + rb"\b")

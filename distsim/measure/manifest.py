@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from distsim.config.problems import ConfigError, problems_of
-from distsim.config.yaml_reader import Document, parse
+from distsim.config.yaml_reader import Document, Place, parse
 from distsim.errors import InputError
 from distsim.quantities import StrictModel
 
 from .units import parse_duration_s
 
-WORKFLOW_LABEL = "nvcre.nvidia.com/workflow"
+API_GROUP = "nvcre.nvidia.com"
+API_VERSION = f"{API_GROUP}/v1alpha1"
+WORKFLOW_LABEL = f"{API_GROUP}/workflow"
 _SEPARATOR = re.compile(r"^---(?:[ \t].*)?$", re.MULTILINE)
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -38,10 +40,9 @@ class JobRef(StrictModel):
     name: str = Field(min_length=1, description="name of the job")
 
 
-class MeasurementSpec(StrictModel):
-    """What is measured."""
+class MeasurementConfig(StrictModel):
+    """How a job is measured, as a Job's spec.bandwidthMeasurement says it."""
 
-    jobRef: JobRef | None = Field(None, description="job whose log is measured")
     logProfileRef: str = Field(min_length=1, description="name of the LogProfile")
     sampleInterval: str = Field("60s", description="time between two samples of a running job, a Go duration")
     testType: str = Field("", description="collective operation, e.g. all_reduce; the label nccl_test of the gauges")
@@ -54,6 +55,43 @@ class MeasurementSpec(StrictModel):
         return text
 
 
+class MeasurementSpec(MeasurementConfig):
+    """What is measured, and how."""
+
+    jobRef: JobRef | None = Field(None, description="job whose log is measured")
+
+
+class EarlierResult(StrictModel):
+    """One provisional result."""
+
+    sizeBytes: int = Field(ge=0, le=2**63 - 1, description="message size in bytes")
+    algBW: str = Field(pattern=r"^[0-9]+\.[0-9]{2}$", description="average algorithmic bandwidth in GB/s")
+    busBW: str = Field(pattern=r"^[0-9]+\.[0-9]{2}$", description="average bus bandwidth in GB/s")
+    samples: int = Field(ge=1, description="rows averaged")
+
+
+class EarlierCondition(BaseModel):
+    """One condition that an earlier measurement has set."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    type: str = Field(description="Measuring or Complete")
+    status: str = Field(description="True or False")
+    reason: str = Field("", description="why")
+    lastTransitionTime: AwareDatetime | None = Field(None, description="since when")
+
+
+class EarlierStatus(BaseModel):
+    """What samples of the running job have left in a measurement's status."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    results: list[EarlierResult] = Field([], description="provisional results")
+    transport: list[str] = Field([], description="networks")
+    startTime: AwareDatetime | None = Field(None, description="when the job began to run")
+    conditions: list[EarlierCondition] = Field([], description="conditions")
+
+
 class MeasurementManifest(StrictModel):
     """A BandwidthMeasurement document. A status in it is what an earlier measurement said."""
 
@@ -61,7 +99,12 @@ class MeasurementManifest(StrictModel):
     kind: Literal["BandwidthMeasurement"] = Field(description="kind of document")
     metadata: Metadata = Field(description="name and labels")
     spec: MeasurementSpec = Field(description="what is measured")
-    status: dict[str, Any] | None = Field(None, description="what an earlier measurement said")
+    status: EarlierStatus = Field(EarlierStatus(), description="what an earlier measurement said")
+
+
+def measurement_name(job_name: str) -> str:
+    """Name of the measurement that a Job's controller makes for it."""
+    return f"{job_name}-bandwidth"
 
 
 def documents(text: str, file: str) -> Iterator[Document]:
@@ -80,12 +123,12 @@ def _holds_something(block: str) -> bool:
     return any(line.strip() and not line.lstrip().startswith("#") for line in block.splitlines())
 
 
-def validated(document: Document, model: type[Model]) -> Model:
-    """The document as `model`; ConfigError with every problem found."""
+def validated(document: Document, model: type[Model], place: Place = ()) -> Model:
+    """The document, or what stands at a place of it, as `model`; ConfigError with every problem found."""
     try:
-        return model.model_validate(document.data)
+        return model.model_validate(document.at(place))
     except ValidationError as error:
-        raise ConfigError(problems_of(error, document, (), (model,))) from None
+        raise ConfigError(problems_of(error, document, place, (model,))) from None
 
 
 def kind_of(document: Document) -> str:

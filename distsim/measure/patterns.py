@@ -8,6 +8,8 @@ import re2
 
 # A leading run of plain characters, the last of which no quantifier follows, must stand in every line that matches.
 _PLAIN_HEAD = re.compile(r"[A-Za-z0-9 _:/=,#%@-]*(?![*?{+])")
+# An expression of lines that begin with white space and a digit; most lines of a log do not, and need no RE2.
+_DIGIT_FIRST = re.compile(r"\^\\s\*(?:\(\?P<\w+>\\d\+\)|\\d)(?![*?{])")
 
 
 class Pattern:
@@ -30,13 +32,14 @@ class Pattern:
         self.text = text
         self.groups: dict[str, int] = dict(self._compiled.groupindex)
         self._needed = _needed(text)
+        self._digit_first = _DIGIT_FIRST.match(text) is not None and "|" not in text
 
     def search(self, line: bytes, *numbers: int) -> tuple[bytes, ...] | None:
         """The numbered groups (0 is the whole match) of the leftmost match anywhere in a line; None without one.
 
         A group that took no part in the match is empty. Bytes that are not UTF-8 count as U+FFFD.
         """
-        if self._needed not in line:
+        if self._needed not in line or (self._digit_first and not line.lstrip()[:1].isdigit()):
             return None
         found = self._compiled.search(valid_utf8(line))
         if found is None:

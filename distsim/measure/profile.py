@@ -12,9 +12,9 @@ from distsim.errors import InputError
 
 from .manifest import documents, validated
 from .patterns import Pattern
+from .profile_names import BUILTIN, OLD, STRICT, TAGGED
 from .profile_spec import EventPattern, LogProfileManifest
 
-STRICT, TAGGED, OLD = "nccl-bandwidth", "nccl-bandwidth-tagged", "nccl-bandwidth-old"
 _ROW = (r"(?P<size>\d+)\s+\d+\s+\w+\s+\w+\s+-?\d+\s+[\d.]+\s+(?P<algBW>[\d.]+)\s+(?P<busBW>[\d.]+)")
 # What stands before a row: colours and zero bytes, then the label of mpirun --tag-output or of srun -l.
 _NOISE = r"(?:\x1b\[[0-9;]*[A-Za-z]|\x00)*"
@@ -90,7 +90,7 @@ def builtin_profile(name: str) -> LogProfile | None:
 
 def builtin_names() -> tuple[str, ...]:
     """Names of the profiles that come with distsim."""
-    return tuple(_ROWS)
+    return BUILTIN
 
 
 def load_profile(source: str) -> LogProfile:

@@ -28,7 +28,8 @@ def log_lines(stream: BinaryIO) -> Iterator[bytes]:
     LogUnreadable if a line holds more than `LINE_LIMIT_BYTES`, after all lines before it. OSError of a failed read.
     """
     rest, count = b"", 0
-    while chunk := stream.read(CHUNK_BYTES):
+    read = getattr(stream, "read1", stream.read)  # what a pipe holds now, so that its rows are seen while it is written
+    while chunk := read(CHUNK_BYTES):
         parts = (rest + chunk).split(b"\n") if rest else chunk.split(b"\n")
         rest = parts.pop()
         for line in parts:

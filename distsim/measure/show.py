@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .status import Status, spell_time
+from .status import Status
 
 
 def table_lines(status: Status) -> list[str]:
@@ -15,10 +15,12 @@ def table_lines(status: Status) -> list[str]:
         lines = []
     lines.append(f"transport: {', '.join(printable(name) for name in status.transport) or 'not in the log'}")
     if status.start is not None and status.completion is not None:
-        lines.append(f"time: {spell_time(status.start)} to {spell_time(status.completion)}")
+        lines.append(f"time: {status.start} to {status.completion}")
     if status.wrong_rows:
         lines.append(f"rows with wrong values: {status.wrong_rows}")
-    lines.append(f"Complete: {status.reason.value}: {printable(status.message)}")
+    kind = "Complete" if status.complete is not None else "Measuring"
+    reason = f"{status.reason.value}: " if status.reason is not None else ""
+    lines.append(f"{kind}: {reason}{printable(status.message)}")
     return lines
 
 

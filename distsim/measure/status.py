@@ -9,15 +9,18 @@ from typing import Any
 
 
 class Reason(StrEnum):
-    """Why a measurement is complete, or why it is not measuring."""
+    """Why a measurement is complete, or why it is or is not measuring."""
 
+    JOB_RUNNING = "JobRunning"
+    LOG_PROFILE_NOT_FOUND = "LogProfileNotFound"
+    FINAL_READ_PENDING = "FinalReadPending"
     JOB_SUCCEEDED = "JobSucceeded"
     NO_DATA = "NoDataCollected"
     LOGS_UNAVAILABLE = "LogsUnavailable"
     JOB_FAILED = "JobFailed"
-    FINAL_READ_PENDING = "FinalReadPending"
 
 
+RUNNING_MESSAGE = "Referenced Job is running, measurement in progress"
 PENDING_MESSAGE = "Job succeeded; waiting to read its complete log"
 NO_DATA_MESSAGE = "Job succeeded but no bandwidth data was parsed; check spec.logProfileRef"
 
@@ -36,43 +39,74 @@ class Result:
         return {"sizeBytes": self.size_bytes, "algBW": self.algbw, "busBW": self.busbw, "samples": self.samples}
 
 
+@dataclass(frozen=True)
+class Condition:
+    """One condition: its kind (Measuring or Complete), whether it holds, why, and since when (RFC 3339, or None)."""
+
+    kind: str
+    holds: bool
+    reason: Reason
+    message: str
+    since: str | None = None
+
+    def to_dict(self) -> dict[str, str]:
+        """The documented form."""
+        at = {"lastTransitionTime": self.since} if self.since is not None else {}
+        return {"type": self.kind, "status": str(self.holds), **at, "reason": self.reason.value,
+                "message": self.message}
+
+
 @dataclass
 class Status:
-    """A complete measurement.
+    """What a measurement says.
 
-    results, transport : what was read.
-    start, completion : times of the log's first and last time stamp; None if it has none.
-    reason, message : of the condition Complete.
+    results, transport : what was read; provisional unless `complete` with reason JobSucceeded or NoDataCollected.
+    start, completion : when the job began to run and reached its end, RFC 3339; None if that is not known.
+    measuring, complete : the two conditions; None as long as they are not set.
     wrong_rows, hints : ours, for the reader only.
     """
 
-    reason: Reason
-    message: str
     results: list[Result] = field(default_factory=list)
     transport: list[str] = field(default_factory=list)
-    start: datetime | None = None
-    completion: datetime | None = None
+    start: str | None = None
+    completion: str | None = None
+    measuring: Condition | None = None
+    complete: Condition | None = None
     wrong_rows: int = 0
     hints: list[str] = field(default_factory=list)
+
+    @property
+    def reason(self) -> Reason | None:
+        """Of the condition Complete, or of Measuring as long as it is not complete; None before the job started."""
+        said = self.complete or self.measuring
+        return said.reason if said is not None else None
+
+    @property
+    def message(self) -> str:
+        """What goes with `reason`."""
+        said = self.complete or self.measuring
+        return said.message if said is not None else "the job has not started"
+
+    def end(self, reason: Reason, message: str, at: str | None) -> None:
+        """Set Measuring to false and Complete to true. Measuring keeps its time if it was false already."""
+        since = self.measuring.since if self.measuring is not None and not self.measuring.holds else at
+        self.measuring = Condition("Measuring", False, reason, message, since)
+        self.complete = Condition("Complete", True, reason, message, at)
 
     def to_dict(self) -> dict[str, Any]:
         """The documented form; `wrongRows` and `hints` are ours and stand there only when there is something to say."""
         shown: dict[str, Any] = {"results": [result.to_dict() for result in self.results],
                                  "transport": list(self.transport)}
         if self.start is not None:
-            shown["startTime"] = spell_time(self.start)
+            shown["startTime"] = self.start
         if self.completion is not None:
-            shown["completionTime"] = spell_time(self.completion)
-        shown["conditions"] = [self._condition("Measuring", "False"), self._condition("Complete", "True")]
+            shown["completionTime"] = self.completion
+        shown["conditions"] = [condition.to_dict() for condition in (self.measuring, self.complete) if condition]
         if self.wrong_rows:
             shown["wrongRows"] = self.wrong_rows
         if self.hints:
             shown["hints"] = list(self.hints)
         return shown
-
-    def _condition(self, kind: str, status: str) -> dict[str, str]:
-        at = {"lastTransitionTime": spell_time(self.completion)} if self.completion is not None else {}
-        return {"type": kind, "status": status, **at, "reason": self.reason.value, "message": self.message}
 
 
 def spell_time(time: datetime) -> str:

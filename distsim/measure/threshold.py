@@ -39,6 +39,7 @@ class Threshold:
     """One ``key=expression``; InputError if the key is unknown or the expression is not a boolean over `value`."""
 
     def __init__(self, text: str):
+        """`text` as the option --threshold gives it."""
         key, equals, expression = text.partition("=")
         self.key, self.expression = key.strip(), expression.strip()
         if not equals or not self.expression or not self.key.isidentifier():
@@ -59,8 +60,9 @@ class Threshold:
         return Verdict(self.key, self.expression, value, passed, "" if passed else violated)
 
     def _value(self, status: Status, misread: bool) -> tuple[float | None, str]:
-        if status.reason != Reason.JOB_SUCCEEDED:
-            return None, f"{status.reason.value}: {status.message}"
+        if status.complete is None or status.reason is not Reason.JOB_SUCCEEDED:
+            reason = f"{status.reason.value}: " if status.reason is not None else ""
+            return None, f"{reason}{status.message}"
         if misread:
             return None, "rows have a column layout that the profile misreads"
         if self.key not in (BUS, ALG):
