@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from .errors import InputError
 from .fabric.routing import build_routes
 from .fabric.types import Fabric
 from .parameters import buffer_rows, needs_shared, nic_row, switch_row, watch_row
+from .projection import Projection, Senders, project_estimate
 from .state.model import Model, number_messages
 from .state.tables import BUFFER, CLASSES
 from .workload.types import SEND, Workload
@@ -30,17 +32,24 @@ def eager_wanted() -> bool:
     return os.environ.get(EAGER_VARIABLE, "0") not in ("", "0")
 
 
-def assemble(config: Config, *, eager: bool = False) -> Model:
-    """The model of a configuration; InputError when its parts do not fit together."""
+def assemble(config: Config, *, eager: bool = False, foresee: Callable[[Projection], None] | None = None) -> Model:
+    """The model of a configuration; InputError when its parts do not fit together.
+
+    foresee : told, before any table of a large workload is made, what it is projected to come to; may refuse it.
+    """
     fabric = fabrics.build(config.fabric, config.link_rules())
     names, nodes, hosts = fabric.names, fabric.nodes, fabric.hosts
     config.check_overrides([(names[i], int(nodes["rack"][i])) for i in range(hosts)],
                            [(names[i], int(nodes["tier"][i])) for i in range(hosts, len(nodes))])
+    routes = build_routes(fabric)
+    nicpar, nic_param = nic_parameters(config, fabric, routes.up_link)
+    estimate = workloads.projected(config.workload, fabric.hosts, config.seed, fabric.servers) if foresee else None
+    if foresee and estimate is not None:
+        foresee(project_estimate(estimate.transfers, estimate.size_bytes, fabric, routes,
+                                 Senders.of(nicpar, nic_param)))
     workload = workloads.build(config.workload, fabric.hosts, config.seed, fabric.servers)
     if not len(workload.ops) and workload.sweep is None:
         raise InputError("has no flows", where="workload")
-    routes = build_routes(fabric)
-    nicpar, nic_param = nic_parameters(config, fabric, routes.up_link)
     check_sizes(workload, nicpar["mss_bytes"][nic_param])
     swpar, switch_param, shared, buffers = switch_parameters(config, fabric)
     if any(table[name].any() for table in (nicpar, swpar) for name in ("pfc_0", "pfc_1")) or swpar["pfc_2"].any():

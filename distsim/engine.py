@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import DistsimError, InputError
+from .limits import Limits
 
 if TYPE_CHECKING:
     from .config import Config
@@ -23,16 +24,8 @@ class Result:
     info: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How long a run may be expected to take before it is refused: max_hops packet-hops, None: a day's; yes: any."""
-
-    max_hops: int | None = None
-    yes: bool = False
-
-
 def run_config(config: Config, output: Path, *, ranks_expected: int | None = None, quiet: bool = False,
-               overwrite: bool = False, limits: Limits = Limits()) -> Result:
+               overwrite: bool = False, limits: Limits | None = None) -> Result:
     """Run a configuration and write its records into `output`.
 
     Under an MPI launcher every rank calls this alike. ranks_expected : number of ranks asked for, None for any.
@@ -50,7 +43,7 @@ def run_config(config: Config, output: Path, *, ranks_expected: int | None = Non
 
     try:
         with StopSignals() as signals:
-            session = Session(config, Path(output), comm, quiet, signals, limits)
+            session = Session(config, Path(output), comm, quiet, signals, limits or Limits())
             session.set_up(overwrite)
             session.simulate()
             return session.finish()

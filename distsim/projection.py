@@ -1,7 +1,7 @@
 """How many packet-hops a run will come to, and how long they take: said before a long run, and refused above a limit.
 
 A hop is a packet's arrival at a switch or a NIC, so a packet makes as many as its path has links. Counted: data, ACKs
-as configured, and the two packets by which a PDC is closed; not counted: retransmissions, NACKs, probes, PFC frames.
+as configured, and each message's base-RTT probe with its answer; not counted: retransmissions, NACKs, PFC frames.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .workload.types import SEND, Workload
 # on two cores did 2.09 times as many on perm1024; here each rank counts once.
 HOPS_A_SECOND = 4_000_000
 DAY_S = 86_400
-CLOSING_PACKETS = 2             # of a PDC, one a message: the request to close and its answer
+PROBE_PACKETS = 2               # of a message: the base-RTT probe and its answer
 LONG_S = 10.0                   # from here on a projection is worth a line
 
 
@@ -68,7 +68,7 @@ class Senders:
         acks = np.where(first, -(-data // every), data // every)
         last_asked = np.where(first, (data - 1) % every == 0, data % every == 0)
         acks += (self.ack_last[host] != 0) & ~last_asked
-        return data + acks + CLOSING_PACKETS
+        return data + acks + PROBE_PACKETS
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,14 @@ def project(workload: Workload, fabric: Fabric, routes: Routes, senders: Senders
         return Projection(0)
     packets = senders.packets(ops["host"], ops["size_bytes"])
     return Projection(int((packets * lengths.between(ops["host"], ops["dst"])).sum()))
+
+
+def project_estimate(transfers: int, size_bytes: int, fabric: Fabric, routes: Routes, senders: Senders) -> Projection:
+    """The projection of so many transfers that carry so many bytes in all, between any two hosts alike."""
+    if not transfers:
+        return Projection(0)
+    packets = senders.packets(np.zeros(1, "i8"), np.array([size_bytes // transfers], "i8"))
+    return Projection(round(float(packets[0]) * transfers * _Links(fabric, routes).mean()))
 
 
 def default_limit(ranks: int = 1) -> int:
@@ -136,6 +144,11 @@ def _volume_hops(volume: _Volume, senders: Senders, lengths: _Links) -> int:
 
 class _Links:
     """Links of the shortest paths between hosts."""
+
+    def mean(self) -> float:
+        """Of two hosts taken at random."""
+        share = np.bincount(self._leaf, minlength=len(self._hops)) / len(self._leaf)
+        return float(2 + share @ self._hops @ share)
 
     def __init__(self, fabric: Fabric, routes: Routes):
         self._leaf = routes.leaf_index[routes.leaf_of_host]

@@ -156,7 +156,7 @@ def _record_lines(files: Sequence[Mapping[str, Any]], directory: str | os.PathLi
     for file in files:
         shards.setdefault(file["record"], []).append(file)
     lines: list[str] = []
-    for record, group in shards.items():
+    for group in shards.values():
         rows = sum(file["rows"] for file in group)
         name = group[0]["file"]
         if len(group) > 1:
@@ -192,8 +192,8 @@ def _waiting_lines(totals: Totals) -> list[str]:
 
 def pattern_of(names: Sequence[str]) -> str:
     """File names with a star for the part in which they differ: ``a-perf-*.csv`` for a-perf-0.csv and a-perf-1.csv."""
-    begin = os.path.commonprefix(list(names))
-    end = os.path.commonprefix([name[len(begin):][::-1] for name in names])[::-1]
+    begin = os.path.commonprefix(list(names))  # noqa: RUF071 - letter by letter
+    end = os.path.commonprefix([name[len(begin):][::-1] for name in names])[::-1]  # noqa: RUF071
     return f"{begin}*{end}"
 
 

@@ -23,7 +23,7 @@ from .parallel.comm import Communicator
 from .parallel.partition import partition
 from .phases import Phases, undone
 from .progress import Progress
-from .projection import LONG_S, Senders, check_projection, project
+from .projection import LONG_S, Projection, Senders, check_projection, project
 from .shard import clocks, shard_of, switches, tick_of
 from .simulation import Simulation, StoppedElsewhere
 from .state import tables as t
@@ -33,7 +33,8 @@ from .watching import Watching
 
 if TYPE_CHECKING:
     from .config import Config
-    from .engine import Limits, Result, StopSignals
+    from .engine import Result, StopSignals
+    from .limits import Limits
     from .state.view import State
 
 
@@ -94,7 +95,7 @@ class Session:
                              f"{', '.join(SWITCHES)}, than rank 0", where="ranks")
 
     def _build(self) -> None:
-        self.model = assemble(self.config, eager=eager_wanted())
+        self.model = assemble(self.config, eager=eager_wanted(), foresee=self._foresee)
         self.owner = partition(self.model.fabric, self.comm.size)
         self._project()
         self.initial, self.here = build(self.model, self.owner, self.comm.rank, twin=not COMPILED)
@@ -102,12 +103,16 @@ class Session:
             for line in self.model.warnings:
                 print(f"distsim: warning: {line}", file=sys.stderr)
 
+    def _foresee(self, expected: Projection) -> None:
+        """Refuse a run that is expected to take too long."""
+        check_projection(expected, self.limits.max_hops, self.limits.yes, self.comm.size)
+
     def _project(self) -> None:
         """Say how long the run is expected to take, and refuse one that is too long."""
         model, ranks = self.model, self.comm.size
         assert model.workload is not None
         expected = project(model.workload, model.fabric, model.routes, Senders.of(model.nicpar, model.nic_param))
-        check_projection(expected, self.limits.max_hops, self.limits.yes, ranks)
+        self._foresee(expected)
         if not self.quiet and expected.seconds(ranks) >= LONG_S:
             print(f"distsim: {expected.text(ranks)}", file=sys.stderr)
 

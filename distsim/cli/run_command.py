@@ -41,8 +41,9 @@ def command(config: str, output: str | None, assignments: tuple[str, ...], seed:
                            + (["--max-hops", str(max_hops)] if max_hops is not None else []) + ["--yes"] * yes
                            + ["--", config])
     checked = read(config, assignments, seed)
-    from distsim.engine import Limits, run_config
+    from distsim.engine import run_config
     from distsim.errors import InputError
+    from distsim.limits import Limits
 
     directory = Path(output) if output is not None else Path("runs") / checked.simulation
     try:

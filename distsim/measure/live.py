@@ -159,7 +159,6 @@ class JobMeasurement:
         if reading.cause is not None and reading.retryable and succeeded:
             if self._next_ps is None:
                 self._pending_ps = self._now_ps
-                self.status.measuring = None  # so that its time is when the waiting began
                 self._measuring(False, Reason.FINAL_READ_PENDING, PENDING_MESSAGE)
             left = self._pending_ps + self._timeout_ps - self._now_ps
             if left > 0:
