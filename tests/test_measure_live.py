@@ -111,6 +111,15 @@ def test_provisional_averages_carry_on_from_rounded_ones_and_drift() -> None:
     assert shown(measurement) == [(8, "0.02", "1.01", 4)]
 
 
+def test_a_provisional_average_weighs_as_many_rows_as_it_has_samples() -> None:
+    """Three rows of 2.00 and 3.00, then one of 4.00 and 7.00: (3 * 2 + 4) / 4 = 2.50 and (3 * 3 + 7) / 4 = 4.00."""
+    measurement = started()
+    write(measurement, 2, *[row(8, "2.00", "3.00")] * 3)
+    write(measurement, 12, row(8, "4.00", "7.00"))
+    measurement.advance(21 * S)
+    assert shown(measurement) == [(8, "2.50", "4.00", 4)]
+
+
 def test_drift_is_gone_in_the_final_result() -> None:
     """0.014 is printed 0.01 each time: rows 0.01, 0.02 -> 0.015 -> 0.01 (binary); then 0.02: (2 * 0.01 + 0.02) / 3
     = 0.0133 -> 0.01. All at once: 0.05 / 3 = 0.0167 -> 0.02."""

@@ -189,6 +189,14 @@ def test_the_job_document_says_how_and_when_the_job_ended(how: str, reason: str,
     assert other["conditions"][1]["reason"] == "JobFailed", "the command line wins"
 
 
+def test_times_of_the_job_come_before_those_of_the_log(tmp_path: Path, capfd: Capture) -> None:
+    log = tmp_path / "log"
+    log.write_text(f"2026-08-06T14:10:20Z {row(8)}2026-08-06T14:11:00Z end\n")
+    job = JOB.replace("EXTRA", "") + ENDED.replace("REASON", "Succeeded") + '  startTime: "2026-08-06T14:10:05Z"\n'
+    status = run_of(manifest(tmp_path, MANIFEST + job), str(log), capfd=capfd)
+    assert (status["startTime"], status["completionTime"]) == ("2026-08-06T14:10:05Z", "2026-08-06T14:20:00Z")
+
+
 def test_times_of_the_log_are_taken_if_no_job_is_there(tmp_path: Path, capfd: Capture) -> None:
     log = tmp_path / "log"
     log.write_text(f"2026-08-06T14:10:20Z {row(8)}2026-08-06T14:11:00Z end\n")

@@ -98,6 +98,13 @@ def test_only_newlines_end_lines() -> None:
     assert [one["sizeBytes"] for one in status["results"]] == [16, 32]
 
 
+def test_the_newline_at_the_end_of_a_text_begins_no_line() -> None:
+    """A row is 119 bytes with its newline, which is not over the limit; an empty line after it would be."""
+    measurement = RunMeasurement(section(containerLogMaxSize="119"), "x")
+    measurement.feed(row(8), 0)
+    assert len(measurement.finish(S, succeeded=True)["results"]) == 1
+
+
 def test_the_log_is_rotated_at_ten_mebibytes_by_default() -> None:
     """Ten lines of 2**20 - 1 bytes and a newline are 10 MiB exactly; one byte more rotates."""
     for size, kept in (("10Mi", 1), ("10Mi", 0)):

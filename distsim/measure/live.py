@@ -87,10 +87,10 @@ class JobMeasurement:
         self._next_ps = time_ps + self._interval_ps
 
     def log_written(self, time_ps: int, line: str | bytes) -> None:
-        """The launcher wrote a line, given without its newline. Lines after the job's end are not counted."""
+        """The launcher wrote a line, given without its newline."""
         self.advance(time_ps)
         self._lines += 1
-        if self._collector is None or self._ended is not None or self.complete:
+        if self._collector is None or self.complete:
             return
         raw = line.encode("utf-8", "surrogateescape") if isinstance(line, str) else line
         rotations = self._collector.rotations
