@@ -104,7 +104,7 @@ def open(path: str | os.PathLike[str]) -> Run:
 
 
 def run(config: ConfigSource, output: str | os.PathLike[str] | None = None, *, ranks: int = 1, seed: int | None = None,
-        set: Overrides = (), overwrite: bool = False) -> Run:
+        set: Overrides = (), overwrite: bool = False, yes: bool = False) -> Run:
     """Runs a configuration and waits for its end.
 
     config : path of a YAML file, or the same as a mapping (relative paths in it count from the working directory).
@@ -112,7 +112,7 @@ def run(config: ConfigSource, output: str | os.PathLike[str] | None = None, *, r
     ranks : 1 runs in this process; more start that many processes under mpirun, like ``distsim run --ranks``.
     seed, set : replace the seed, and single values: ``{"workload.size": "1MB"}`` or ``["workload.size=1MB"]``, as
     ``--seed`` and ``--set`` do.
-    overwrite : replace a run that stands in `output`.
+    overwrite : replace a run that stands in `output`. yes : run however long it is projected to take.
 
     Raises InputError for a configuration or directory that cannot be used, RunError when the run breaks off. A run
     that ends with unfinished flows is returned, with exit code 3.
@@ -126,9 +126,9 @@ def run(config: ConfigSource, output: str | os.PathLike[str] | None = None, *, r
     checked = from_dict(config, changes) if isinstance(config, Mapping) else load(os.fspath(config), changes)
     directory = Path(output) if output is not None else Path(tempfile.mkdtemp(prefix="distsim-"))
     if ranks == 1:
-        return _run_here(checked, directory, overwrite)
+        return _run_here(checked, directory, overwrite, yes)
     with _ConfigFile(config) as path:
-        return _run_ranks(child_command(path, directory, ranks, changes, overwrite), directory, ranks)
+        return _run_ranks(child_command(path, directory, ranks, changes, overwrite, yes), directory, ranks)
 
 
 class _ConfigFile:
@@ -169,10 +169,11 @@ def _yaml_value(value: Any) -> str:
     return str(yaml.safe_dump(value, default_flow_style=True, width=2**31)).removesuffix("\n...\n").strip()
 
 
-def _run_here(config: Any, directory: Path, overwrite: bool) -> Run:
+def _run_here(config: Any, directory: Path, overwrite: bool, yes: bool) -> Run:
     from distsim.engine import run_config
+    from distsim.limits import Limits
 
-    result = run_config(config, directory, ranks_expected=1, quiet=True, overwrite=overwrite)
+    result = run_config(config, directory, ranks_expected=1, quiet=True, overwrite=overwrite, limits=Limits(yes=yes))
     return Run(directory, result.info, result.exit_code, result.lines)
 
 
@@ -201,9 +202,10 @@ def _wait_for(command: Sequence[str]) -> tuple[int, str, str]:
     return child.returncode, table, errors
 
 
-def child_command(path: str, directory: Path, ranks: int, assignments: Sequence[str], overwrite: bool) -> list[str]:
+def child_command(path: str, directory: Path, ranks: int, assignments: Sequence[str], overwrite: bool,
+                  yes: bool = False) -> list[str]:
     """The command line that runs a configuration on several ranks."""
     command = [sys.executable, "-m", "distsim", "run", path, "-o", str(directory), "--ranks", str(ranks), "--quiet"]
     for assignment in assignments:
         command += ["--set", assignment]
-    return [*command, "--overwrite"] if overwrite else command
+    return [*command, *["--overwrite"] * overwrite, *["--yes"] * yes]

@@ -20,6 +20,7 @@ from .results_summary import Totals, Unfinished, collective_lines, flow_statisti
 from .state import tables as t
 from .state.allocate import cell, to_array
 from .unfinished import LISTED, undone_facts
+from .workload.types import SEND
 
 if TYPE_CHECKING:
     from .session import Session
@@ -64,6 +65,7 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     files += write_rank_records(session, perf, oplog, end_ps(session, ranks)) if wanted(session.model.workload) else []
     limited = records.limit_warnings(files, session.config.parameters.MaxRecordRows)
     session.model.warnings.extend(limited)
+    perf = over_the_fabric(session, perf)
     info = run_info(session, status, total, perf, files, ranks)
     info["collectives"] = collective_times(session, oplog)
     records.write_run_json(session.output, session.config.simulation, info)
@@ -76,6 +78,14 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     if status == "interrupted":
         lines.append("interrupted: the records hold what was simulated until then")
     return {"exit_code": code, "lines": lines, "info": info}
+
+
+def over_the_fabric(session: Session, perf: np.ndarray) -> np.ndarray:
+    """The rows of messages that went over the fabric; those of scale-up groups say nothing of its links."""
+    messages = session.model.messages
+    if not len(perf) or messages.first_op:         # runs of several phases have no such rows
+        return perf
+    return np.asarray(perf[messages.ops["kind"][perf["op"]] == SEND])
 
 
 def end_ps(session: Session, ranks: list[dict[str, Any]]) -> int:

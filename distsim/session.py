@@ -29,6 +29,7 @@ from .simulation import Simulation, StoppedElsewhere
 from .state import tables as t
 from .state.allocate import cell
 from .state.build import build, close_pauses
+from .state.lookahead import notices_of
 from .watching import Watching
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ class Session:
 
     def _build(self) -> None:
         self.model = assemble(self.config, eager=eager_wanted(), foresee=self._foresee)
-        self.owner = partition(self.model.fabric, self.comm.size)
+        near = notices_of(self.model) if self.model.notices is None else self.model.notices
+        self.owner = partition(self.model.fabric, self.comm.size, near=near)
         self._project()
         self.initial, self.here = build(self.model, self.owner, self.comm.rank, twin=not COMPILED)
         if not self.quiet:

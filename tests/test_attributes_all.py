@@ -21,6 +21,7 @@ TABLES: dict[str, dict[str, Any]] = {
     "test_attributes_run::test_times_and_run": test_attributes_run.TIMES,
     "test_attributes_run::test_records_appear_and_disappear": test_attributes_run.RECORDS,
     "test_attributes_run::test_the_limit_of_triggers_counts_in_the_run_or_in_each_process": test_attributes_run.SCOPE,
+    "test_attributes_run::test_records_of_ranks": test_attributes_run.RANKS,
     "test_attributes_hosts::test_nic": test_attributes_hosts.TABLE,
     "test_attributes_control::test_congestion_control": test_attributes_control.TABLE,
     "test_attributes_monitor::test_filters": test_attributes_monitor.FILTERS,

@@ -9,6 +9,7 @@ from attribute_cases import BUFFER, GLOBAL, MONITOR, MONITOR_ONLY, RECORDS_ON, C
 
 import distsim
 
+CHAKRA8 = Path(__file__).parent.parent / "configs" / "chakra8.yaml"
 SHORT = {GLOBAL + "RunTime": 1.4e-5}           # 4 us of the workload, of which the first message takes 10
 TIMES = {
     GLOBAL + "StartTime": Case("one", 2e-5, "perf total sim_time_sec", ">"),
@@ -40,6 +41,11 @@ RECORDS = {
     "nic.EnableEventLogging": ["uet-events"],
     MONITOR + "EnableUETMonitor": ["uet-monitor"],
 }
+# Of a workload of ranks: a value, and how many rows (files) there are then; the ranks of chakra8 end at 0.331 ms.
+RANKS = {
+    GLOBAL + "BeaconReportInterval": (1e-4, "chakra-cdf", 1, 4),       # at 1 ms; at 0.1, 0.2, 0.3 and 0.4 ms
+    GLOBAL + "EnableAnnotatedTraces": (False, "post_annotated", 8, 0),
+}
 # Connections that are logged on two ranks with a limit of 1.
 SCOPE = {GLOBAL + "MonitorScope": {"global": 1, "process": 2}}
 
@@ -61,6 +67,17 @@ def test_records_appear_and_disappear(path: str) -> None:
     for name in rest - {"mpi-stats", "mpi-profiling", "cpu-mem-stats"}:
         assert off.frame(name).drop("time_utc", strict=False).equals(
             on.frame(name).drop("time_utc", strict=False)), name
+
+
+@pytest.mark.parametrize("path", RANKS)
+def test_records_of_ranks(path: str, tmp_path: Path) -> None:
+    value, record, before, after = RANKS[path]
+    for directory, changes, expected in (("a", {}, before), ("b", {path: value}, after)):
+        distsim.run(CHAKRA8, tmp_path / directory, set=changes)
+        found = list((tmp_path / directory).glob(f"{record}/*.json"))
+        if record != "post_annotated":
+            found = distsim.open(tmp_path / directory).frame(record).rows()
+        assert len(found) == expected, directory
 
 
 def test_rows_left_out_are_counted() -> None:

@@ -17,6 +17,7 @@ import distsim
 from distsim.cli import run_cli
 from distsim.cli.app import COMMANDS, app
 from distsim.errors import InputError, RunError
+from distsim.limits import Limits
 
 ROOT = Path(__file__).parents[1]
 TINY = ("# A tiny network.\nsimulation: tiny\nfabric: {kind: leaf-spine, racks: 2, nics_per_rack: 2}\n"
@@ -83,15 +84,20 @@ def test_run_hands_the_checked_configuration_to_the_engine(
     assert code == 3
     assert capfd.readouterr().out == "the table\n"
     assert (checked.seed, checked.workload.size, output) == (7, 1_000_000, Path("out"))
-    assert options == {"ranks_expected": None, "quiet": False, "overwrite": True}
+    assert options == {"ranks_expected": None, "quiet": False, "overwrite": True, "limits": Limits()}
 
 
 def test_run_goes_to_runs_by_default_and_quiet_prints_nothing(
         config: str, engine: list[Any], capfd: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["run", config, "--quiet", "--ranks", "1"]) == 3
     assert engine[0][1] == Path("runs/tiny")
-    assert engine[0][2] == {"ranks_expected": 1, "quiet": True, "overwrite": False}
+    assert engine[0][2] == {"ranks_expected": 1, "quiet": True, "overwrite": False, "limits": Limits()}
     assert capfd.readouterr().out == ""
+
+
+def test_the_limits_of_the_projected_length_come_through(config: str, engine: list[Any]) -> None:
+    assert run_cli(["run", config, "--max-hops", "1000", "--yes"]) == 3
+    assert engine[0][2]["limits"] == Limits(max_hops=1000, yes=True)
 
 
 def test_only_rank_0_prints_the_table(

@@ -19,7 +19,7 @@ def test_the_table_is_up_to_date() -> None:
 
 def test_rows() -> None:
     lines = TABLE.read_text().splitlines()
-    assert len(PATHS) == 21 + 88 + 33
+    assert len(PATHS) == 23 + 88 + 33
     assert sum(line.startswith("| `") for line in lines) == len(PATHS)
     assert any(line.startswith("| `NetworkInterface.TransmissionMedium.Delay` | 100ns | at most 100s | time | acts |")
                for line in lines)

@@ -159,3 +159,16 @@ def test_the_report_counts_triggers_between_ranks():
         report = partition_report(made, 2)
         assert (report["lookahead_ps"], report["window_ps"], report["triggers"]) == (100_000, window, 1)
         assert report["cut_links"] == 2
+
+
+def test_servers_whose_nics_are_on_several_leaves_stay_whole():
+    # Two leaves of four NICs; a server has NICs k and k + 4. By rack each leaf is a rank, which splits every server.
+    fabric = two_tiers(2, 4, 1)
+    near = np.array([[k, k + 4, 50_000] for k in range(4)] + [[k + 4, k, 50_000] for k in range(4)])
+    owner = partition(fabric, 2, "by-rack", near=near)
+    assert owner[:8].tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
+    assert set(owner[8:10].tolist()) == {0, 1}
+    # Already whole, or more ranks than servers: as without them.
+    inside = np.array([[0, 1, 50_000], [1, 0, 50_000]])
+    assert partition(fabric, 2, "by-rack", near=inside).tolist() == partition(fabric, 2, "by-rack").tolist()
+    assert partition(fabric, 5, "by-rack", near=near).tolist() == partition(fabric, 5, "by-rack").tolist()

@@ -10,7 +10,7 @@ import pytest
 from engine_cases import model, one_rack, send, three_tiers, two_tiers
 
 from distsim.state import tables as t
-from distsim.state.lookahead import influence_graph, link_lookahead_ps, rate_fraction, trigger_pairs
+from distsim.state.lookahead import influence_graph, link_lookahead_ps, notices_of, rate_fraction
 from distsim.state.units import LEVELS, WIDEST_PS, build_units, components, widths
 from distsim.workload.types import ON_RECV_DONE, ON_SEND_DONE
 
@@ -39,11 +39,11 @@ def test_triggers_are_edges_between_the_hosts_they_go_between():
              (0, 4, ON_RECV_DONE),        # 1 -> 2
              (1, 4, ON_SEND_DONE)]        # 0 -> 2 again
     made = model(one_rack(3), ops, edges, trigger_delay_ps=77)
-    assert trigger_pairs(made).tolist() == [[0, 2], [1, 2]]
+    assert notices_of(made).tolist() == [[0, 2, 77], [1, 2, 77]]
     a, b, lookahead = influence_graph(made)
     assert list(zip(a[-2:].tolist(), b[-2:].tolist(), lookahead[-2:].tolist(), strict=True)) == [(0, 2, 77), (1, 2, 77)]
     assert len(a) == len(made.fabric.links) + 2
-    assert trigger_pairs(model(one_rack(2), [send(0, 1, 1)])).shape == (0, 2)
+    assert notices_of(model(one_rack(2), [send(0, 1, 1)])).shape == (0, 3)
 
 
 # ---- widths and components -------------------------------------------------------------------------------------------

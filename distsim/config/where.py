@@ -19,6 +19,8 @@ WHERE = {
     GLOBAL + "NetworkBufferStatsReportingInterval": "session.py",
     GLOBAL + "Enable": "records/record_set.py",
     GLOBAL + "MaxRecordRows": "records/row_limit.py",
+    GLOBAL + "BeaconReportInterval": "records/chakra/completion.py",
+    GLOBAL + "EnableAnnotatedTraces": "records/chakra/annotated.py",
     GLOBAL + "MonitorScope": "kernels/monitor.py",
     GLOBAL + "TriggerDelay": "kernels/operations.py",
     GLOBAL + "FailedLinks": "assemble.py",
@@ -55,6 +57,7 @@ WHERE = {
 
 # Path of an attribute, or its beginning -> test that shows that changing it changes what it should (or nothing).
 RUN, RECORDS = "test_attributes_run::test_times_and_run", "test_attributes_run::test_records_appear_and_disappear"
+RANKS = "test_attributes_run::test_records_of_ranks"
 INERT = "test_attributes_all::test_inert_attributes_change_no_record"
 REFUSED = "test_attributes_all::test_refused_attributes_take_their_default_only"
 HOST = "nic.HostInterface."
@@ -64,6 +67,8 @@ TESTS: dict[str, str] = {
     GLOBAL: RUN,
     GLOBAL + "Enable": RECORDS,
     GLOBAL + "MonitorScope": "test_attributes_run::test_the_limit_of_triggers_counts_in_the_run_or_in_each_process",
+    GLOBAL + "BeaconReportInterval": RANKS,
+    GLOBAL + "EnableAnnotatedTraces": RANKS,
     "nic.": "test_attributes_hosts::test_nic",
     "nic.Enable": RECORDS,
     CONTROL: "test_attributes_control::test_congestion_control",

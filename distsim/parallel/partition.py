@@ -72,8 +72,11 @@ PARTITIONS: dict[str, Callable[[Fabric, int], np.ndarray]] = {
 DEFAULT = "by-rack"
 
 
-def partition(fabric: Fabric, ranks: int, name: str | None = None) -> np.ndarray:
+def partition(fabric: Fabric, ranks: int, name: str | None = None, near: np.ndarray | None = None) -> np.ndarray:
     """Owner of each node, i4[nodes], by the partition `name` (DISTSIM_PARTITION, else by rack).
+
+    near : pairs of hosts, i8[n, 2 or more], that tell each other something sooner than a link would (scale-up): a
+    partition by rack keeps them together where it can.
 
     Raises InputError for an unknown name and for more ranks than nodes.
     """
@@ -82,7 +85,25 @@ def partition(fabric: Fabric, ranks: int, name: str | None = None) -> np.ndarray
         raise InputError(f"{name!r} is no partition; valid: {', '.join(PARTITIONS)}", where="DISTSIM_PARTITION")
     if ranks > len(fabric.nodes):
         raise InputError(f"{ranks} ranks are more than the {len(fabric.nodes)} nodes of the fabric", where="ranks")
-    return keep_together(fabric, PARTITIONS[name](fabric, ranks), ranks)
+    owner = PARTITIONS[name](fabric, ranks)
+    if name == DEFAULT and near is not None and len(near):
+        owner = keep_servers(fabric, owner, ranks, near)
+    return keep_together(fabric, owner, ranks)
+
+
+def keep_servers(fabric: Fabric, owner: np.ndarray, ranks: int, near: np.ndarray) -> np.ndarray:
+    """The partition with the hosts of every pair on one rank, servers dealt out in runs; unchanged when they are so
+    already, or when there are fewer servers than ranks. i4[nodes]."""
+    from ..state.units import components
+
+    hosts = np.flatnonzero(fabric.nodes["kind"] == NIC)
+    part = components(len(fabric.nodes), near[:, 0], near[:, 1])[hosts]
+    servers, which, sizes = np.unique(part, return_inverse=True, return_counts=True)
+    if (owner[hosts] == owner[servers][which]).all() or len(servers) < ranks:
+        return owner
+    owner = owner.copy()
+    owner[hosts] = cut(sizes.astype("f8"), ranks)[which]
+    return owner
 
 
 def keep_together(fabric: Fabric, owner: np.ndarray, ranks: int) -> np.ndarray:

@@ -9,11 +9,12 @@ from distsim.workload.chakra.order import components, find_cycle
 from distsim.workload.chakra.rank import RankTrace
 
 Rows = np.ndarray
-Dependencies = tuple[Rows, Rows, dict[str, Rows]]
+Dependencies = tuple[Rows, Rows, Rows, dict[str, Rows]]
 
 
 def dependencies(trace: RankTrace) -> Dependencies:
-    """Rows (node, on) of the dependencies, i8[m] each, sorted, and the rows whose dependencies were passed over.
+    """Rows (node, on) of the dependencies, i8[m] each, sorted; bool[m], those that are control dependencies only; and
+    the rows whose dependencies were passed over.
 
     ctrl_deps and data_deps count alike (models/chakra-workload/workload-execution, "Traces"). Those on an id that the
     rank has not are dropped ("dangling"). A rank with dangling control dependencies has some left over from a
@@ -37,11 +38,11 @@ def dependencies(trace: RankTrace) -> Dependencies:
         part = components(len(ids), node, on)
         leftover = is_ctrl & (part[node] == part[on])
         passed_over["leftover"] = node[leftover]
-        node, on = node[~leftover], on[~leftover]
+        node, on, is_ctrl = node[~leftover], on[~leftover], is_ctrl[~leftover]
         cycle = find_cycle(len(ids), node, on)
     if cycle:
         raise InputError(_circle(ids[cycle].tolist()), file=trace.file)
-    return node, on, passed_over
+    return node, on, is_ctrl, passed_over
 
 
 def _once(pairs: np.ndarray) -> tuple[Rows, Rows, Rows]:

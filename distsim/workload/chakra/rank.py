@@ -35,7 +35,7 @@ class RankTrace:
 
     nodes : NODES[n] in the order of the file, `group` counting in `group_names`. dep_node : i4[m] rows of nodes that
     wait, dep_on : u8[m] ids of what each waits for, as written, dep_ctrl : bool[m], whether in ctrl_deps. starts_us :
-    i8[n], start_time_micros, 0: none. group_names : names that its collectives use. declared : groups that the trace
+    i8[n], start_time_micros, 0: none. computation : bool[n], the COMP_NODEs. group_names : names that its collectives use. declared : groups that the trace
     itself declares. counts : bytes to each member of an alltoallv by row. unexpanded : rows of collectives that say
     neither type nor size. names : of the nodes, empty unless asked for.
     """
@@ -47,6 +47,7 @@ class RankTrace:
     dep_on: np.ndarray
     dep_ctrl: np.ndarray
     starts_us: np.ndarray
+    computation: np.ndarray
     group_names: list[str]
     declared: list[tuple[str, list[Any]]]
     counts: dict[int, np.ndarray] = field(default_factory=dict)
@@ -102,7 +103,7 @@ class _Builder:
         self.rows: list[tuple[Any, ...]] = []
         self.blocks: list[np.ndarray] = []
         self.dep_node, self.dep_on, self.dep_ctrl = array("i"), array("Q"), array("b")
-        self.starts_us = array("q")
+        self.starts_us, self.computes = array("q"), array("b")
         self.groups: dict[str, int] = {}
         self.declared: list[tuple[str, list[Any]]] = []
         self.counts: dict[int, np.ndarray] = {}
@@ -127,6 +128,7 @@ class _Builder:
         if node.start_time_micros > 2**63 - 1:
             self.fail(f"has start_time_micros {node.start_time_micros}; valid: 0 to {2**63 - 1}")
         self.starts_us.append(node.start_time_micros)
+        self.computes.append(node.type == messages.COMP_NODE)
         if self.keep_names:
             self.names.append(node.name.decode("utf-8", "replace"))
         self.count += 1
@@ -143,7 +145,7 @@ class _Builder:
         self.pack()
         return RankTrace(self.file, self.rank, np.concatenate(self.blocks), np.array(self.dep_node, "i4"),
                          np.array(self.dep_on, "u8"), np.array(self.dep_ctrl, bool), np.array(self.starts_us, "i8"),
-                         list(self.groups), self.declared, self.counts, self.unexpanded, self.names)
+                         np.array(self.computes, bool), list(self.groups), self.declared, self.counts, self.unexpanded, self.names)
 
     def compute(self) -> tuple[int, ...]:
         """COMP_NODE: of the NPU, or of the CPU, which nothing shares."""

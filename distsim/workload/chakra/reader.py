@@ -62,6 +62,8 @@ class _Merger:
         self.prefix, self.groups, self.settings = prefix, groups, settings
         self.nodes: list[np.ndarray] = [np.zeros(0, NODES)]
         self.deps: list[np.ndarray] = [np.zeros(0, DEPS)]
+        self.control: list[np.ndarray] = [np.zeros(0, bool)]
+        self.computation: list[np.ndarray] = [np.zeros(0, bool)]
         self.counts: dict[int, np.ndarray] = {}
         self.names: dict[int, str] = {}
         self.first_row = 0
@@ -76,7 +78,7 @@ class _Merger:
         self.note("unexpanded", trace, trace.unexpanded)
         self.set_groups(nodes, trace)
         nodes["duration_ps"][nodes["kind"] == COLL] = 0        # what it took where it was recorded
-        node, on, passed_over = found
+        node, on, control, passed_over = found
         for kind, rows in passed_over.items():
             self.note(kind, trace, rows)
         self.set_issue(nodes, trace, node, on)
@@ -86,6 +88,8 @@ class _Merger:
         self.names.update({self.first_row + row: name for row, name in enumerate(trace.names)})
         self.nodes.append(nodes)
         self.deps.append(deps)
+        self.control.append(control)
+        self.computation.append(trace.computation)
         self.first_row += len(nodes)
 
     def set_groups(self, nodes: np.ndarray, trace: RankTrace) -> None:
@@ -152,7 +156,8 @@ class _Merger:
         warnings = [f"{self.prefix}: {count:,} {_WARNINGS[kind].format(first=first)}"
                     for kind, (count, first) in self.notes.items()]
         return Graph(len(self.nodes) - 1, np.concatenate(self.nodes), np.concatenate(self.deps), self.groups.rows,
-                     self.counts, warnings, self.prefix, self.names)
+                     self.counts, warnings, self.prefix, self.names, np.concatenate(self.control),
+                     np.concatenate(self.computation))
 
 
 _NO_COLLECTIVE = {"kind": FIXED, "group": -1, "collective": 0, "size_bytes": 0, "root": -1, "issue": -1}

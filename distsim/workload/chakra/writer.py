@@ -33,18 +33,30 @@ def write_traceset(graph: Graph, prefix: str, overwrite: bool = False) -> list[s
     _make_room(prefix, overwrite)
     ids = _ids(graph)
     begin = np.searchsorted(graph.nodes["rank"], np.arange(graph.ranks + 1)).tolist()
-    order = np.argsort(graph.deps["node"], kind="stable")
-    on = ids[graph.deps["on"][order]].tolist()
-    first = np.searchsorted(graph.deps["node"][order], np.arange(len(graph.nodes) + 1)).tolist()
+    control = np.zeros(len(graph.deps), bool) if graph.control is None else graph.control
+    waits = [_Waits(graph.deps[which], ids) for which in (~control, control)]
     names = _group_names(graph)
     for rank in range(graph.ranks):
         with open(f"{prefix}.{rank}.et", "wb") as file:
             _write(file, messages.GlobalMetadata(version=VERSIONS[-1].encode()))
             for row in range(begin[rank], begin[rank + 1]):
-                _write(file, _node(graph, row, int(ids[row]), on[first[row]:first[row + 1]], names))
+                _write(file, _node(graph, row, int(ids[row]), [kind.of(row) for kind in waits], names))
     if not _only_world(graph):
         Path(prefix + GROUP_FILES[0]).write_text(_group_json(graph, names), encoding="utf-8")
     return _notes(graph)
+
+
+class _Waits:
+    """Ids that each node waits for."""
+
+    def __init__(self, deps: np.ndarray, ids: np.ndarray):
+        order = np.argsort(deps["node"], kind="stable")
+        self._on = ids[deps["on"][order]].tolist()
+        self._first = np.searchsorted(deps["node"][order], np.arange(len(ids) + 1)).tolist()
+
+    def of(self, row: int) -> list[int]:
+        """Of the node in this row, in the order of the dependencies."""
+        return self._on[self._first[row]:self._first[row + 1]]
 
 
 def _make_room(prefix: str, overwrite: bool) -> None:
@@ -95,11 +107,14 @@ def _group_json(graph: Graph, names: list[str]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _node(graph: Graph, row: int, node_id: int, depends_on: list[int], group_names: list[str]) -> Any:
+def _node(graph: Graph, row: int, node_id: int, waits: list[list[int]], group_names: list[str]) -> Any:
+    """waits : ids in its data_deps and in its ctrl_deps."""
     values = graph.nodes[row]
     kind = int(values["kind"])
+    is_memory = kind == FIXED and graph.computation is not None and not graph.computation[row]
     duration_ps = int(values["duration_ps"]) if kind in (COMP, FIXED) else 0
-    node = messages.Node(id=node_id, type=_TYPES[kind], data_deps=depends_on, name=_name(graph, row).encode(),
+    node = messages.Node(id=node_id, type=messages.MEM_LOAD_NODE if is_memory else _TYPES[kind], data_deps=waits[0],
+                         ctrl_deps=waits[1], name=_name(graph, row).encode(),
                          duration_micros=(duration_ps + US_PS // 2) // US_PS)
     for name, which, value in _attributes(values, kind, duration_ps, group_names):
         node.attr.add(**{"name": name.encode(), which: value})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from distsim.workload.graph import Graph, Group
+from distsim.workload.graph import COMP, FIXED, Graph, Group
 from distsim.workload.types import LABELS, Workload
 
 
@@ -34,7 +34,17 @@ def graph_of_several(graphs: Sequence[Graph]) -> Graph:
         joined.ranks += graph.ranks
         first += len(rows)
     joined.nodes, joined.deps = np.concatenate(nodes), np.concatenate(deps)
+    joined.control = _joined([graph.control for graph in graphs], [np.zeros(len(rows), bool) for rows in deps])
+    joined.computation = _joined([graph.computation for graph in graphs],
+                                 [(rows["kind"] == COMP) | (rows["kind"] == FIXED) for rows in nodes])
     return joined
+
+
+def _joined(given: list[np.ndarray | None], missing: list[np.ndarray]) -> np.ndarray | None:
+    """The columns one after the other, each None replaced by what it stands for; None when all are."""
+    if all(column is None for column in given):
+        return None
+    return np.concatenate([other if column is None else column for column, other in zip(given, missing)])
 
 
 def label_parts(joined: Workload, parts: Sequence[Workload]) -> None:

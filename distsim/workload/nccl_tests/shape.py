@@ -24,7 +24,6 @@ from .report import Rank
 from .sizes import Amount, amount
 from .spec import NcclTestsSpec
 
-HIERARCHICAL = "hierarchical"
 NCCLS = ("ring", "chain", "nccl")        # what NCCL uses where the collective has it, else its first algorithm
 OPERATIONS_A_PHASE = 4_000_000
 FIRST_PID = 1000
@@ -56,6 +55,7 @@ class Shape:
     hosts: int
     server: int
     _known: dict[tuple[str, int], Pairs] = field(default_factory=dict, repr=False, compare=False)
+    _choices: dict[int, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def ranks(self) -> int:
@@ -114,46 +114,55 @@ class Shape:
         return np.stack([self.placement[src], self.placement[dst], self.scale_up.latency_ps(src, dst)], axis=1,
                         dtype="i8", casting="unsafe")
 
-    def choice(self, moved: Amount) -> tuner.Choice:
-        """Algorithm and protocol of a size."""
-        wanted = self.spec.algorithm
-        names = algorithms(self.command.program)
-        if wanted == "auto" and self.scale_up is not None and self.server > 1 and self.ranks % self.server == 0 \
-                and self.command.program in tuner.RING_PROGRAMS and HIERARCHICAL in names:
-            wanted = HIERARCHICAL
-        found = tuner.choose(self.command.program, moved.row_bytes, self.ranks, self.servers, self.spec.rate, wanted,
-                             self.spec.protocol)
-        if found.algorithm:
-            return found
-        return tuner.Choice(next((name for name in NCCLS if name in names), names[0]), found.protocol)
+    def choice(self, moved: Amount) -> str:
+        """Name of the algorithm of a size."""
+        found = self._choices.get(moved.row_bytes)
+        if found is None:
+            found = self._choices[moved.row_bytes] = self._choose(moved)
+        return found
+
+    def _choose(self, moved: Amount) -> str:
+        if self.spec.algorithm != "auto":
+            return self.spec.algorithm
+        program, names = self.command.program, algorithms(self.command.program)
+        if program in tuner.RING_PROGRAMS and self.scale_up is not None and self.server > 1 \
+                and self.ranks % self.server == 0:
+            return tuner.HIERARCHICAL
+        if program == "all_reduce":
+            network = tuner.Network(int(self.spec.rate), int(self.spec.latency))
+            by_ring, by_tree = (self.cut(name, moved) for name in (tuner.RING, tuner.DOUBLE_TREE))
+            ring_us = tuner.ring_us(moved.row_bytes, self.ranks, by_ring, network)
+            tree_us = tuner.tree_us(moved.row_bytes, self.ranks, by_tree, network)
+            return tuner.DOUBLE_TREE if tree_us < ring_us else tuner.RING
+        return next((name for name in NCCLS if name in names), names[0])
 
     def options(self, moved: Amount) -> Options:
         """How a size is cut."""
-        choice, spec = self.choice(moved), self.spec
-        if self.command.program in tuner.RING_PROGRAMS + tuner.CHAIN_PROGRAMS:
-            chunk = tuner.chunk_bytes(choice, moved.row_bytes, self.servers, spec.channels)
-            parts = tuner.slices(choice, self._part_bytes(moved))
-        else:
-            chunk, parts = 0, 1
-        return Options(channels=spec.channels, chunk_bytes=chunk if spec.chunk is None else spec.chunk,
-                       slices=parts if spec.slices is None else spec.slices, protocol=choice.protocol,
-                       server=self.server if self.spec.scale_up is not None else 1)
+        return self.cut(self.choice(moved), moved)
 
-    def _part_bytes(self, moved: Amount) -> int:
-        """Of a size that a rank sends at a time, channel by channel: a ring's share, a chain's all."""
-        share = moved.row_bytes // self.ranks if self.command.program in tuner.RING_PROGRAMS else moved.row_bytes
-        return share // self.spec.channels
+    def cut(self, algorithm: str, moved: Amount) -> Options:
+        """How a size would be cut by an algorithm."""
+        spec, program = self.spec, self.command.program
+        chunk, parts = spec.chunk, spec.slices
+        if chunk is None:
+            chunk = tuner.chunk_bytes(program, algorithm, spec.protocol, moved.row_bytes, self.ranks, self.servers,
+                                      spec.channels)
+        if parts is None:
+            part = moved.row_bytes // self.ranks // spec.channels
+            parts = tuner.slices(program, algorithm, spec.protocol, min(part, chunk or part))
+        return Options(channels=spec.channels, chunk_bytes=int(chunk), slices=parts, protocol=spec.protocol,
+                       server=self.server if spec.scale_up is not None else 1)
 
     def lower(self, graph: Graph, moved: Amount) -> Workload:
         """The tables of a phase."""
-        settings = Settings(algorithms={self.collective: self.choice(moved).algorithm}, options=self.options(moved),
+        settings = Settings(algorithms={self.collective: self.choice(moved)}, options=self.options(moved),
                             serialization=False, scale_up=self.scale_up, log_messages=False, log_ops="collectives")
         return lower(graph, settings, self.placement, self.hosts)
 
     def messages(self, moved: Amount) -> tuple[int, int]:
         """(messages, bytes on the wire) of one operation. InputError when the algorithm does not fit the ranks or the
         size comes to too many messages."""
-        name, options = self.choice(moved).algorithm, self.options(moved)
+        name, options = self.choice(moved), self.options(moved)
         asked = (self.collective, name, self.ranks, size_bytes(self.command.program, moved))
         try:
             return (int(collectives.message_count(*asked, options=options)),
@@ -167,12 +176,11 @@ class Shape:
 
         Found from the same algorithm at a size that is not cut, so that a large collective costs no more to look at.
         """
-        choice = self.choice(moved)
-        key = (choice.algorithm, max(root, 0))
+        key = (self.choice(moved), max(root, 0))
         if key not in self._known:
-            options = Options(channels=self.options(moved).channels, protocol=choice.protocol,
-                              server=self.options(moved).server)
-            asked = collectives.expand(self.collective, choice.algorithm, self.ranks, PATTERN_BYTES * self.ranks,
+            used = self.options(moved)
+            options = Options(channels=used.channels, protocol=used.protocol, server=used.server)
+            asked = collectives.expand(self.collective, key[0], self.ranks, PATTERN_BYTES * self.ranks,
                                        root=key[1], options=options).transfers
             total = int(asked["size_bytes"].sum())
             over = asked if self.scale_up is None else asked[~self.scale_up.local(asked["src"], asked["dst"])]

@@ -35,19 +35,24 @@ class NcclTestsSpec(WorkloadSpec):
         default=None, description="Transfers between ranks of a server take this network. Default: none; all take the "
                                   "fabric.")
     algorithm: Annotated[str, Field(min_length=1)] = Field(
-        default="auto", description="An algorithm of the collective (collectives/README.md), or auto: ring or "
-                                    "double-tree by NCCL's cost model; with scale_up, hierarchical where there is one.")
-    protocol: Literal["auto", "simple", "ll", "ll128"] = Field(
-        default="auto", description="NCCL's protocol; auto by its cost model. ll puts twice, ll128 16/15 of the data "
-                                    "on the wire.")
+        default="auto", description="An algorithm of the collective (collectives/README.md), or auto: for all_reduce "
+                                    "the shorter of ring and double-binary-tree, by rate and latency; with scale_up, "
+                                    "hierarchical where there is one; else what NCCL has.")
+    protocol: Literal["simple", "ll", "ll128"] = Field(
+        default="simple", description="NCCL's protocol. ll puts twice, ll128 16/15 of the data on the wire; the "
+                                      "latency that they save is the GPU's and not simulated, so simple is the "
+                                      "shortest.")
     rate: Annotated[Rate, Field(gt=0)] = Field(
-        default="400Gbps", description="Rate of a NIC in the cost model of auto; nothing else depends on it.")
+        default="400Gbps", description="Rate of a NIC, for the choice of auto; nothing else depends on it.")
+    latency: Duration = spelled(
+        "500ns", "What a message takes besides its bytes, for the choice of auto; nothing else depends on it.")
     channels: Annotated[int, Field(ge=1, le=64, strict=True)] = Field(
         default=1, description="Parts of the data that go round at once.")
     chunk: Annotated[Size, Field(ge=0)] | None = Field(
         default=None, description="Most bytes of a rank's part of one loop of a channel, 0 for everything at once. "
-                                  "Default: NCCL's of the protocol (2 MiB, ll 32 KiB, ll128 576,000 B; less in a "
-                                  "tree); the algorithm's own for sends and receives.")
+                                  "Default: NCCL's (a ring's 2 MiB, a chain's 512 KiB, ll 32 KiB, ll128 576,000 B; "
+                                  "less in a tree); hierarchical 128 KiB, or 64 KiB for a part below 512 KiB; the "
+                                  "algorithm's own for sends and receives.")
     slices: Annotated[int, Field(ge=1, le=64, strict=True)] | None = Field(
         default=None, description="Messages that a chunk is sent in. Default: 2 in a ring's Simple when a rank's "
                                   "part is above 32 KiB, else 1.")

@@ -1,99 +1,106 @@
-"""Which algorithm and protocol a size gets, and how its data is cut: NCCL's cost model, simplified.
+"""How NCCL's algorithms cut a size, and which of them an all_reduce takes.
 
-Time of a choice = base latency + steps x latency of a step + bytes over bandwidth; the shortest wins. Figures:
-NVIDIA/nccl src/graph/tuning.cc (baseLatencies, hwLatencies, the factors of ncclTopoTuneModel). Left out: what depends
-on the GPU (limits per channel), the tree's correction factors, the ring's plateau.
+NCCL chooses by the latencies of GPUs, proxies and NICs that it knows (NVIDIA/nccl, src/graph/tuning.cc). None of these
+is simulated, so the choice is made here by the time that a simulation takes: a message of m bytes arrives `latency`
+after its last byte was sent, m / rate after its first.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-SIMPLE, LL, LL128 = "simple", "ll", "ll128"
-RING, DOUBLE_TREE = "ring", "double-tree"
+from distsim.workload.collectives import Options
 
-BASE_US = {(DOUBLE_TREE, LL): 6.8, (DOUBLE_TREE, LL128): 14.0, (DOUBLE_TREE, SIMPLE): 8.4,
-           (RING, LL): 6.6, (RING, LL128): 14.0, (RING, SIMPLE): 8.4}
-NETWORK_US = {(DOUBLE_TREE, LL): 5.0, (DOUBLE_TREE, LL128): 8.5, (DOUBLE_TREE, SIMPLE): 14.0,
-              (RING, LL): 2.7, (RING, LL128): 4.0, (RING, SIMPLE): 14.0}
-SERVER_US = {(DOUBLE_TREE, LL): 0.6, (DOUBLE_TREE, LL128): 1.25, (DOUBLE_TREE, SIMPLE): 4.0,
-             (RING, LL): 0.6, (RING, LL128): 1.9, (RING, SIMPLE): 3.4}
-EFFICIENCY = {(RING, SIMPLE): 1.0, (RING, LL): 0.5, (RING, LL128): 0.92,
-              (DOUBLE_TREE, SIMPLE): 0.92, (DOUBLE_TREE, LL): 0.92 / 3.8, (DOUBLE_TREE, LL128): 0.92 * 120 / 128}
-CHUNK_BYTES = {SIMPLE: 2 << 20, LL: 32 << 10, LL128: 576_000}      # of a ring; a tree's Simple starts with 512 KiB
-TREE_CHUNK_BYTES = 512 << 10
-LEAST_SLICE_BYTES = 32 << 10
+SIMPLE, LL, LL128 = "simple", "ll", "ll128"
+RING, DOUBLE_TREE, HIERARCHICAL = "ring", "double-binary-tree", "hierarchical"
 RING_PROGRAMS = ("all_reduce", "all_gather", "reduce_scatter")
 CHAIN_PROGRAMS = ("broadcast", "reduce")
 
+CHUNK_BYTES = {SIMPLE: 512 << 10, LL: 32 << 10, LL128: 576_000}    # a step of the buffer, less what LL and LL128 add
+RING_STEPS = 4                                                     # of the buffer, in a chunk of a ring's Simple
+WIRE = {SIMPLE: 1.0, LL: 2.0, LL128: 128 / 120}                    # bytes sent for one of data
+LEAST_SLICE_BYTES = 32 << 10
+# While there are fewer chunks than depth x the first, a chunk above the second is halved.
+TREE_SIMPLE = ((8, 128 << 10), (4, 64 << 10), (1, 32 << 10))
+TREE_LL128 = ((64, 128 << 10), (16, 32 << 10))
+# Not NCCL's: small enough that the network inside the servers and the rails work at the same time.
+RAIL_CHUNK_BYTES, RAIL_LEAST_BYTES, RAIL_CHUNKS = 128 << 10, 64 << 10, 4
+
 
 @dataclass(frozen=True)
-class Choice:
-    """algorithm : a name of collectives.ALGORITHMS, "" for the program's only one; protocol : simple, ll or ll128."""
+class Network:
+    """What the choice assumes of the fabric. rate_bps : of a NIC; latency_ps : of a message, besides its bytes."""
 
-    algorithm: str
-    protocol: str
+    rate_bps: int
+    latency_ps: int
 
+    def us(self, size_bytes: float) -> float:
+        """Time of so many bytes at a NIC."""
+        return size_bytes * 8e6 / self.rate_bps
 
-def steps(program: str, ranks: int) -> int:
-    """Steps of a ring, or hops of a chain."""
-    return {"all_reduce": 2 * (ranks - 1), "all_gather": ranks - 1, "reduce_scatter": ranks - 1}.get(program, ranks)
-
-
-def estimate_us(program: str, choice: Choice, size_bytes: int, ranks: int, servers: int, rate_bps: int) -> float:
-    """What NCCL's model says a collective takes, microseconds. size_bytes : the row's size; servers : that the ranks
-    are on, the same as ranks when each has its own."""
-    key = (choice.algorithm, choice.protocol)
-    bytes_per_us = rate_bps / 8e6 * EFFICIENCY[key]
-    if choice.algorithm == DOUBLE_TREE:
-        depth = 2 * max(0, servers.bit_length() - 1)
-        latency = depth * NETWORK_US[key] + 2 * (ranks // servers - 1) * SERVER_US[key]
-        return BASE_US[key] + latency + size_bytes / (bytes_per_us / 2)
-    if program in CHAIN_PROGRAMS:
-        return BASE_US[key] + NETWORK_US[key] + size_bytes / bytes_per_us
-    count = steps(program, ranks)
-    between = min(count, steps(program, servers)) if servers > 1 else 0
-    latency = between * NETWORK_US[key] + (count - between) * SERVER_US[key]
-    return BASE_US[key] + latency + size_bytes / (bytes_per_us * ranks / count)
+    @property
+    def latency_us(self) -> float:
+        """latency_ps in microseconds."""
+        return self.latency_ps / 1e6
 
 
-def choose(program: str, size_bytes: int, ranks: int, servers: int, rate_bps: int, algorithm: str = "auto",
-           protocol: str = "auto") -> Choice:
-    """The choice for a size. Sends and receives (alltoall, gather, scatter, sendrecv, hypercube) are Simple.
+def ring_us(size_bytes: int, ranks: int, options: Options, network: Network) -> float:
+    """What a ring all_reduce takes: 2 (ranks - 1) steps for each loop. A step ends when its last slice has come, and
+    not before the channels have sent their parts."""
+    share = size_bytes / ranks / options.channels
+    part = min(share, options.chunk_bytes or share) * WIRE[options.protocol]
+    step = max(network.us(part * options.channels), network.us(part / options.slices) + network.latency_us)
+    return 2 * (ranks - 1) * step * share * WIRE[options.protocol] / part
 
-    algorithm : "auto", or a name that leaves the protocol to choose; protocol : "auto" or the one that is wanted.
+
+def tree_us(size_bytes: int, ranks: int, options: Options, network: Network) -> float:
+    """What an all_reduce by two trees takes: the first chunks of both go up and down all levels, two to each port and
+    level; the others follow at the rate of the ports, which carry the data twice."""
+    half = size_bytes / 2 / options.channels
+    first = min(half, options.chunk_bytes or half) * options.channels * WIRE[options.protocol]
+    levels = (ranks - 1).bit_length()
+    rest = size_bytes * WIRE[options.protocol] - 2 * first
+    return 2 * levels * (network.latency_us + network.us(2 * first)) + network.us(2 * rest)
+
+
+def chunk_bytes(program: str, algorithm: str, protocol: str, size_bytes: int, ranks: int, servers: int,
+                channels: int) -> int:
+    """Most bytes of a chunk, 0: the algorithm's own.
+
+    NCCL's by protocol, smaller in a tree when there are too few for its depth; for `hierarchical`, ours. size_bytes :
+    of the row; servers : that the ranks are on. Facts: NVIDIA/nccl, src/enqueue.cc (calcCollChunking),
+    src/include/collectives.h (steps of a chunk).
     """
     if program not in RING_PROGRAMS + CHAIN_PROGRAMS:
-        return Choice("" if algorithm == "auto" else algorithm, SIMPLE if protocol == "auto" else protocol)
-    if algorithm == "auto":
-        models = (RING, DOUBLE_TREE) if program == "all_reduce" else (RING,)
-    else:
-        models = (DOUBLE_TREE if "tree" in algorithm else RING,)
-    protocols = (SIMPLE, LL128, LL) if protocol == "auto" else (protocol,)
-    best = min((Choice(model, one) for model in models for one in protocols),
-               key=lambda choice: estimate_us(program, choice, size_bytes, ranks, servers, rate_bps))
-    if algorithm != "auto":
-        return Choice(algorithm, best.protocol)
-    return Choice("" if program in CHAIN_PROGRAMS else best.algorithm, best.protocol)
+        return 0
+    chunk = CHUNK_BYTES[protocol]
+    if "tree" in algorithm:
+        return _tree_chunk(protocol, chunk, size_bytes, ranks, servers, channels)
+    if program in CHAIN_PROGRAMS:
+        return chunk
+    if algorithm == HIERARCHICAL:
+        part = size_bytes // ranks // channels
+        return min(chunk, RAIL_LEAST_BYTES if part < RAIL_CHUNKS * RAIL_CHUNK_BYTES else RAIL_CHUNK_BYTES)
+    return chunk * RING_STEPS if protocol == SIMPLE else chunk
 
 
-def chunk_bytes(choice: Choice, size_bytes: int, servers: int, channels: int) -> int:
-    """NCCL's chunk: by protocol; a double tree's Simple chunk is halved while there are too few for its depth.
-
-    Facts: NVIDIA/nccl src/enqueue.cc (calcCollChunking).
-    """
-    if "tree" not in choice.algorithm or choice.protocol != SIMPLE:
-        return CHUNK_BYTES[choice.protocol]
-    chunk, depth = TREE_CHUNK_BYTES, max(1, servers.bit_length())
-    for factor, least in ((8, 128 << 10), (4, 64 << 10), (1, 32 << 10)):
+def _tree_chunk(protocol: str, chunk: int, size_bytes: int, ranks: int, servers: int, channels: int) -> int:
+    each, depth, rule = 1.0, float(servers.bit_length()), TREE_SIMPLE
+    if protocol == LL:
+        return chunk
+    if protocol == LL128:
+        each = ranks / servers
+        depth, rule = (depth + 0.1 * each) / each, TREE_LL128
+    for factor, least in rule:
         while size_bytes // (channels * chunk) < depth * factor and chunk > least:
             chunk //= 2
     return chunk
 
 
-def slices(choice: Choice, part_bytes: int) -> int:
+def slices(program: str, algorithm: str, protocol: str, part_bytes: int) -> int:
     """Messages that a rank's part of a chunk is sent in: 2 in a ring's Simple protocol when it is above 32 KiB.
 
     Facts: NVIDIA/nccl src/device/prims_simple.h (a slice is at least a 32nd of its room in the buffer).
     """
-    return 2 if choice.protocol == SIMPLE and "tree" not in choice.algorithm and part_bytes > LEAST_SLICE_BYTES else 1
+    ring = program in RING_PROGRAMS and "tree" not in algorithm and protocol == SIMPLE
+    return 2 if ring and part_bytes > LEAST_SLICE_BYTES else 1
