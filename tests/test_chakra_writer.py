@@ -79,7 +79,11 @@ def graphs(draw):
             count = len(groups[values["group"]].ranks)
             counts[row] = np.array(draw(st.lists(st.integers(0, TIB), min_size=count, max_size=count)), "i8")
     table = np.array(sorted(set(deps)), DEPS) if deps else np.zeros(0, DEPS)
-    return Graph(ranks, nodes_of(rows) if rows else np.zeros(0, NODES), table, groups, counts)
+    nodes = nodes_of(rows) if rows else np.zeros(0, NODES)
+    control = np.array([draw(st.booleans()) for _ in table], bool)
+    memory = np.array([row["kind"] == FIXED and draw(st.booleans()) for row in rows], bool)
+    return Graph(ranks, nodes, table, groups, counts, control=control,
+                 computation=((nodes["kind"] == COMP) | (nodes["kind"] == FIXED)) & ~memory)
 
 
 def check_same(graph, back):
@@ -87,6 +91,8 @@ def check_same(graph, back):
     for name in NODES.names:
         assert np.array_equal(back.nodes[name], graph.nodes[name]), name
     assert np.array_equal(back.deps, graph.deps)
+    if graph.control is not None:
+        assert np.array_equal(back.control, graph.control) and np.array_equal(back.computation, graph.computation)
     assert [group.ranks.tolist() for group in back.groups] == [group.ranks.tolist() for group in graph.groups]
     assert {row: count.tolist() for row, count in back.counts.items()} == {
         row: count.tolist() for row, count in graph.counts.items()}

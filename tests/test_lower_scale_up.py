@@ -85,7 +85,7 @@ def test_a_send_inside_a_group() -> None:
     assert made.ops[["host", "dst", "size_bytes", "work_ps", "user_id", "deps"]][[0, 1, 2, 7, 8]].tolist() == [
         (4, 3, 4096, 41_200, 1, 0), (4, 2, 8192, 82_400, 2, 0), (4, 0, 10, 0, 3, 0),
         (3, 4, 4096, 41_200, 1, 0), (2, 4, 8192, 82_400, 2, 0)]
-    assert made.ops["flags"].tolist() == [LOG_MESSAGE | LOG_OP] * 3 + [LOG_OP] * 4 + [0, 0]
+    assert made.ops["flags"].tolist() == [LOG_MESSAGE | LOG_OP] * 3 + [LOG_OP] * 6
     assert into(made, 7) == [(0, ON_LOCAL)] and into(made, 8) == [(1, ON_LOCAL)]
     delays = {(int(e["src"]), int(e["dst"])): int(e["delay_ps"]) for e in made.edges if e["when"] == ON_LOCAL}
     assert delays == {(0, 7): 150_000, (1, 8): 400_000}

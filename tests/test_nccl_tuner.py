@@ -1,60 +1,114 @@
-"""NCCL's cost model by hand: algorithm, protocol and chunk of a size."""
+"""The choice of an all_reduce's algorithm, and how its data is cut, by hand."""
 
 from __future__ import annotations
 
 import pytest
 
-from distsim.workload.nccl_tests.tuner import Choice, choose, chunk_bytes, estimate_us, slices
+from distsim.workload.base import Context
+from distsim.workload.collectives import Options
+from distsim.workload.nccl_tests import Spec
+from distsim.workload.nccl_tests.command import parse
+from distsim.workload.nccl_tests.shape import shape_of
+from distsim.workload.nccl_tests.sizes import amount
+from distsim.workload.nccl_tests.tuner import Network, chunk_bytes, ring_us, slices, tree_us
 
-GBPS_400 = 400 * 10**9          # 50,000 bytes a microsecond
-
-
-@pytest.mark.parametrize(("choice", "size", "us"), [
-    # ring, 8 ranks on 8 servers: 14 steps; bytes cross 14 / 8 times
-    (Choice("ring", "ll"), 8, 6.6 + 14 * 2.7 + 8 * 1.75 / 25_000),
-    (Choice("ring", "simple"), 10**9, 8.4 + 14 * 14 + 1e9 * 1.75 / 50_000),
-    (Choice("ring", "ll128"), 10**6, 14.0 + 14 * 4 + 1e6 * 1.75 / 46_000),
-    # double tree: up and down 3 levels; half of 0.92 of the rate
-    (Choice("double-tree", "ll"), 8, 6.8 + 6 * 5.0 + 8 * 2 / (50_000 * 0.92 / 3.8)),
-    (Choice("double-tree", "simple"), 10**9, 8.4 + 6 * 14 + 1e9 * 2 / 46_000)])
-def test_times_of_an_all_reduce_of_eight(choice, size, us):
-    assert estimate_us("all_reduce", choice, size, 8, 8, GBPS_400) == pytest.approx(us)
+HALF_US = Network(400 * 10**9, 500_000)          # 50,000 bytes a microsecond, 0.5 us a message
+KIB, MIB = 1 << 10, 1 << 20
 
 
-def test_times_inside_servers():
-    # 16 ranks on 2 servers: 2 steps of a ring's 30 are between servers; a tree of depth 1 and chains of 7
-    assert estimate_us("all_reduce", Choice("ring", "ll"), 0, 16, 2, GBPS_400) == pytest.approx(
-        6.6 + 2 * 2.7 + 28 * 0.6)
-    assert estimate_us("all_reduce", Choice("double-tree", "ll"), 0, 16, 2, GBPS_400) == pytest.approx(
-        6.8 + 2 * 5.0 + 14 * 0.6)
-    assert estimate_us("all_gather", Choice("ring", "ll"), 0, 8, 8, GBPS_400) == pytest.approx(6.6 + 7 * 2.7)
-    assert estimate_us("broadcast", Choice("ring", "simple"), 10**6, 8, 8, GBPS_400) == pytest.approx(8.4 + 14 + 20)
+@pytest.mark.parametrize(("size", "options", "us"), [
+    # 8 ranks, 14 steps. 1 B from rank to rank: 0.5 us and 20 ps a step
+    (8, Options(), 14 * (0.5 + 1 / 50_000)),
+    # parts of 100,000 B take 2 us: slices of 50,000 B come after 1.5 us, before the NIC is free again
+    (800_000, Options(slices=2), 14 * 2.0),
+    (800_000, Options(), 14 * 2.5),
+    # two channels: parts of 50,000 B, 2 us for both
+    (800_000, Options(channels=2, slices=2), 14 * 2.0),
+    # chunks of 25,000 B: four loops
+    (800_000, Options(chunk_bytes=25_000), 4 * 14 * 1.0),
+    # LL: 2 x 100,000 B a part
+    (800_000, Options(slices=2, protocol="ll"), 14 * 4.0)])
+def test_time_of_a_ring_of_eight(size, options, us):
+    assert ring_us(size, 8, options, HALF_US) == pytest.approx(us)
 
 
-def test_choices_of_an_all_reduce_of_eight():
-    # 8 B: ring ll 44.4 us, tree ll 36.8; 1 GiB: ring simple 37,785 us, tree simple 46,775
-    assert choose("all_reduce", 8, 8, 8, GBPS_400) == Choice("double-tree", "ll")
-    assert choose("all_reduce", 1 << 30, 8, 8, GBPS_400) == Choice("ring", "simple")
-    assert choose("all_reduce", 8, 8, 8, GBPS_400, algorithm="ring") == Choice("ring", "ll")
-    assert choose("all_reduce", 8, 8, 8, GBPS_400, algorithm="hierarchical") == Choice("hierarchical", "ll")
-    assert choose("all_reduce", 8, 8, 8, GBPS_400, protocol="simple") == Choice("double-tree", "simple")
+@pytest.mark.parametrize(("ranks", "size", "options", "us"), [
+    # 8 ranks, 3 levels up and down. Everything in the first chunks: 4 B of each tree, twice a port and level
+    (8, 8, Options(), 6 * (0.5 + 8 / 50_000)),
+    # chunks of 25,000 B: 6 x (0.5 + 1.0), then 150,000 B more cross a port twice
+    (8, 200_000, Options(chunk_bytes=25_000), 9 + 6),
+    (8, 200_000, Options(chunk_bytes=25_000, protocol="ll"), 6 * 2.5 + 12),
+    # 9 ranks need a fourth level
+    (9, 200_000, Options(chunk_bytes=25_000), 12 + 6)])
+def test_time_of_two_trees(ranks, size, options, us):
+    assert tree_us(size, ranks, options, HALF_US) == pytest.approx(us)
+
+
+def choice(size: int, ranks: int = 64, program: str = "all_reduce", **others: object) -> str:
+    command = parse(f"{program}_perf -b {size} -e {size}")
+    shape = shape_of(Spec(kind="nccl-tests", command=command.name, **others), command, Context(ranks, 1))
+    return shape.choice(amount(program, "float", size, ranks))
+
+
+def test_trees_for_small_sizes_rings_for_large_ones():
+    # 64 ranks: 2 MiB: ring 126 x (0.5 + 32 KiB / B) = 145.6 us, trees 12 x (0.5 + 2.62) + 78.6 = 116; 4 MiB: ring
+    # 126 x 64 KiB / B = 165.2 us, trees 12 x (0.5 + 5.24) + 157.3 = 226
+    assert [choice(size) for size in (8, 2 * MIB, 4 * MIB, 1 << 30)] == ["double-binary-tree"] * 2 + ["ring"] * 2
+    # 1 MiB on 8 ranks, a message of 5 us: ring 14 x (5 + 1.31) = 88 us, trees 6 x (5 + 2.62) + 36.7 = 82; with 0.5 us
+    # 14 x 2.62 = 37 and 55
+    assert [choice(MIB, 8, latency=latency) for latency in ("5us", "500ns")] == ["double-binary-tree", "ring"]
+    assert choice(8, 2) == "ring"
+    assert choice(8, algorithm="ring") == "ring"
 
 
 def test_choices_of_others():
-    assert choose("all_gather", 8, 8, 8, GBPS_400) == Choice("ring", "ll")
-    assert choose("broadcast", 8, 8, 8, GBPS_400) == Choice("", "ll")
-    assert choose("alltoall", 8, 8, 8, GBPS_400) == Choice("", "simple")
-    assert choose("alltoall", 8, 8, 8, GBPS_400, "pairwise", "ll") == Choice("pairwise", "ll")
+    assert choice(MIB, program="all_gather") == choice(MIB, program="reduce_scatter") == "ring"
+    assert choice(MIB, program="broadcast") == "chain"
+    assert choice(MIB, program="reduce") == "ring"            # along a chain too: chain.py
+    assert choice(MIB, program="alltoall") == "nccl"
+    assert choice(MIB, program="gather") == choice(MIB, program="scatter") == "direct"
+    servers = {"scale_up": {"gpus_per_server": 8}}
+    assert choice(8, **servers) == choice(MIB, program="all_gather", **servers) == "hierarchical"
+    assert choice(8, 60, **servers) == "double-binary-tree"             # no whole servers
+    assert choice(MIB, program="broadcast", **servers) == choice(MIB, program="broadcast")
 
 
-def test_chunks_and_slices():
-    assert chunk_bytes(Choice("ring", "simple"), 1 << 30, 8, 1) == 2 << 20
-    assert chunk_bytes(Choice("ring", "ll"), 8, 8, 1) == 32768
-    assert chunk_bytes(Choice("ring", "ll128"), 8, 8, 1) == 576_000
-    # double tree of 8 servers, depth 4: 512 KiB while there are 32 chunks (16 MiB); 8 MiB: 256 KiB; 1 MiB: 128 KiB are
-    # 8, fewer than 16, so 64 KiB; 64 KiB: one chunk, fewer than 4, so 32 KiB
-    for size, chunk in ((16 << 20, 512 << 10), (8 << 20, 256 << 10), (1 << 20, 64 << 10), (64 << 10, 32 << 10)):
-        assert chunk_bytes(Choice("double-tree", "simple"), size, 8, 1) == chunk
-    assert slices(Choice("ring", "simple"), 32769) == 2
-    assert slices(Choice("ring", "simple"), 32768) == 1
-    assert slices(Choice("ring", "ll"), 1 << 20) == slices(Choice("double-tree", "simple"), 1 << 20) == 1
+@pytest.mark.parametrize(("asked", "chunk"), [
+    (("all_reduce", "ring", "simple", 1 << 30, 8, 8, 1), 2 * MIB),
+    (("all_gather", "ring", "ll", 1 << 30, 8, 8, 1), 32 * KIB),
+    (("all_reduce", "ring", "ll128", 8, 8, 8, 1), 576_000),
+    (("broadcast", "chain", "simple", 1 << 30, 8, 8, 1), 512 * KIB),
+    (("broadcast", "chain", "ll", 1 << 30, 8, 8, 1), 32 * KIB),
+    (("alltoall", "nccl", "simple", 1 << 30, 8, 8, 1), 0),
+    # trees of 8 servers, depth 4: 512 KiB while there are 32 chunks (16 MiB); 8 MiB: 256 KiB; 1 MiB: 128 KiB are 8,
+    # fewer than 16, so 64 KiB; 64 KiB: one chunk, fewer than 4, so 32 KiB
+    (("all_reduce", "double-binary-tree", "simple", 16 * MIB, 8, 8, 1), 512 * KIB),
+    (("all_reduce", "double-binary-tree", "simple", 8 * MIB, 8, 8, 1), 256 * KIB),
+    (("all_reduce", "double-binary-tree", "simple", 1 * MIB, 8, 8, 1), 64 * KIB),
+    (("all_reduce", "double-binary-tree", "simple", 64 * KIB, 8, 8, 1), 32 * KIB),
+    (("all_reduce", "double-binary-tree", "simple", 16 * MIB, 8, 8, 2), 256 * KIB),
+    (("all_reduce", "double-binary-tree", "ll", 64 * KIB, 8, 8, 1), 32 * KIB),
+    # LL128, 8 ranks on 8 servers: depth 4.1; 262 chunks of 576,000 B stay, 261 are halved
+    (("all_reduce", "double-binary-tree", "ll128", 263 * 576_000, 8, 8, 1), 576_000),
+    (("all_reduce", "double-binary-tree", "ll128", 262 * 576_000, 8, 8, 1), 288_000),
+    # until 72,000 for the first 128 KiB, then while there are fewer than 65 down to 18,000 B
+    (("all_reduce", "double-binary-tree", "ll128", 66 * 72_000, 8, 8, 1), 72_000),
+    (("all_reduce", "double-binary-tree", "ll128", 65 * 72_000, 8, 8, 1), 36_000),
+    (("all_reduce", "double-binary-tree", "ll128", 64 * KIB, 8, 8, 1), 18_000),
+    # 16 ranks on 2 servers: (2 + 0.8) x 64 / 8 = 22.4
+    (("all_reduce", "double-binary-tree", "ll128", 23 * 576_000, 16, 2, 1), 576_000),
+    (("all_reduce", "double-binary-tree", "ll128", 22 * 576_000, 16, 2, 1), 288_000),
+    # 64 ranks: a part of 512 KiB is in 4 chunks of 128 KiB
+    (("all_reduce", "hierarchical", "simple", 32 * MIB, 64, 8, 1), 128 * KIB),
+    (("all_reduce", "hierarchical", "simple", 32 * MIB - 64, 64, 8, 1), 64 * KIB),
+    (("all_reduce", "hierarchical", "ll", 32 * MIB, 64, 8, 1), 32 * KIB)])
+def test_chunks(asked, chunk):
+    assert chunk_bytes(*asked) == chunk
+
+
+def test_slices():
+    assert slices("all_reduce", "ring", "simple", 32769) == 2
+    assert slices("all_reduce", "ring", "simple", 32768) == 1
+    assert slices("all_reduce", "ring", "ll", MIB) == 1
+    assert slices("all_reduce", "double-binary-tree", "simple", MIB) == 1
+    assert slices("broadcast", "chain", "simple", MIB) == 1

@@ -108,6 +108,10 @@ def _info(source: str, files: list[str], kind: str, fields: tuple[str, ...]) -> 
     if kind == "chakra" and not fields:
         lone = [source] if not files and os.path.isfile(source) else files
         return chakra_info(source, lone)
+    module, spec, context = _module(kind, source, fields)
+    if hasattr(module, "info"):                # what is in it without the nodes of all ranks
+        found: Info = module.info(spec, context)
+        return found
     return graph_info(source, kind, _graph(kind, source, fields))
 
 
@@ -127,6 +131,15 @@ def _graph_of_config(config: str, assignments: tuple[str, ...]) -> Graph:
 
 def _graph(kind: str, source: str, fields: tuple[str, ...]) -> Graph:
     """The graph of a file of some kind."""
+    module, spec, context = _module(kind, source, fields)
+    if hasattr(module, "graph"):
+        found: Graph = module.graph(spec, context)
+        return found
+    return _graph_of(module.build(spec, context), source)
+
+
+def _module(kind: str, source: str, fields: tuple[str, ...]) -> tuple[Any, Any, Any]:
+    """The module of a kind, its section for this file, and a context without a fabric."""
     from pydantic import ValidationError
 
     from distsim.errors import InputError
@@ -143,11 +156,7 @@ def _graph(kind: str, source: str, fields: tuple[str, ...]) -> Graph:
             valid = [name for name in module.Spec.model_fields if name not in ("kind", "file")]
             raise InputError(f"no field {where!r} of kind {kind}; valid: {', '.join(valid)}", file=source) from None
         raise InputError(first["msg"].removeprefix("Value error, "), file=source, where=where or None) from None
-    context = Context(MOST_RANKS, 1, where=kind)
-    if hasattr(module, "graph"):
-        found: Graph = module.graph(spec, context)
-        return found
-    return _graph_of(module.build(spec, context), source)
+    return module, spec, Context(MOST_RANKS, 1, where=kind)
 
 
 def _values(fields: tuple[str, ...]) -> dict[str, Any]:

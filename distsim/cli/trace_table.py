@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
     from distsim.workload.chakra.info import Info
 
+MOST_GROUPS = 16
+
 
 def show(found: list[Info]) -> None:
     """Print one table a source."""
@@ -36,8 +38,10 @@ def _table(info: Info) -> Table:
     for title, rows in (("collective", info.collectives), ("transfer", info.transfers)):
         for name, counts in sorted(rows.items()):
             table.add_row(escape(f"  {title} {name}"), f"{counts['nodes']:,}", f"{counts['bytes']:,}")
-    for name, count in info.process_groups.items():
+    for name, count in list(info.process_groups.items())[:MOST_GROUPS]:
         table.add_row(escape(f"  process group {name!r}"), f"{count:,}", "")
+    if len(info.process_groups) > MOST_GROUPS:
+        table.add_row(f"  and {len(info.process_groups) - MOST_GROUPS:,} more process groups", "", "")
     for name, number in (("launchers without type and size", info.launchers),
                          ("without a duration, with num_ops or tensor_size", info.estimates),
                          ("dependencies", info.dependencies), ("dangling dependencies", info.dangling)):

@@ -9,7 +9,7 @@ and `ga`, which SimAI uses in its analytical mode only.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -19,13 +19,16 @@ from distsim.workload import collectives
 from distsim.workload.base import Context
 from distsim.workload.collectives.schedule import Options
 from distsim.workload.estimate import Estimate, of_collective
-from distsim.workload.graph import COLL, COLLECTIVES, DEPS, NODES, Graph, Group
+from distsim.workload.graph import COLL, COLLECTIVES, COMP, DEPS, NODE_KINDS, NODES, Graph, Group
 from distsim.workload.lower import Settings, lower
 from distsim.workload.replay import ReplaySpec, placement, scale_up
 from distsim.workload.simai_degrees import Degrees, degrees
 from distsim.workload.simai_program import Step, program
 from distsim.workload.simai_text import SimaiText, parse, scaled
 from distsim.workload.types import Workload
+
+if TYPE_CHECKING:
+    from distsim.workload.chakra.info import Info
 
 READS_FILE = True
 MAX_NODES = 1 << 25
@@ -70,6 +73,25 @@ def build(spec: SimaiSpec, context: Context) -> Workload:
         context.fail("ranks", f"{len(steps)} steps on {split.gpus} ranks are {len(steps) * split.gpus} nodes; at most "
                               f"{MAX_NODES}. Cut it with layers or ranks")
     return lower(graph_of(text, split, steps), _settings(spec, hosts, context), hosts, context.hosts)
+
+
+def info(spec: SimaiSpec, context: Context) -> Info:
+    """What is in the file, of all its ranks together, without a table of their nodes; process groups by their domain."""
+    from distsim.workload.chakra.info import Info
+
+    text, split, steps = _read(spec, context)
+    found = Info(spec.file, "simai", list(range(split.gpus)), warnings=list(text.warnings))
+    for step in steps:
+        found.nodes[NODE_KINDS[step.kind]] += split.gpus
+        found.dependencies += len(step.after) * split.gpus
+        if step.kind == COLL:
+            found.add_bytes(found.collectives, COLLECTIVES[step.collective], step.size_bytes * split.gpus, split.gpus)
+            found.process_groups[step.domain] += split.gpus
+        else:
+            found.microseconds["npu" if step.kind == COMP else "cpu"] += step.duration_ps * split.gpus
+    for place in found.microseconds:
+        found.microseconds[place] //= 10**6
+    return found
 
 
 def projected(spec: SimaiSpec, context: Context) -> Estimate:

@@ -2,7 +2,8 @@
 
 A rank's start of a collective is that of its first transfer, be it a send or a receive. Its first receive is ready when
 it enters the collective (the operation BEGIN, which comes after the barrier, if there is one). A collective ends with
-the last acknowledgement or receive of its transfers; one without transfers when its last rank leaves it.
+the last acknowledgement or receive of its transfers; what is in before its receiver enters is received when it enters.
+One without transfers ends when its last rank leaves it.
 
 `is_valid` is as documented: 0 when no rank had finished it. The percentiles take only collectives that every rank of
 the group had finished, which is what the documented rule comes to when each rank is a process of its own.
@@ -17,7 +18,7 @@ import numpy as np
 from distsim.records.chakra.identity import TYPES, collective_ids
 from distsim.records.chakra.run import ChakraRun, Graphed
 from distsim.records.chakra.schemas import STATISTICS
-from distsim.records.chakra.times import NEVER, Times
+from distsim.records.chakra.times import NEVER, Times, taken
 from distsim.records.labels import choose, filled
 from distsim.records.schema import Columns, microseconds
 from distsim.workload.graph import BARRIER
@@ -59,7 +60,7 @@ def collective_spans(run: ChakraRun, what: Graphed, times: Times) -> Spans:
     (np.maximum if run.use_max_start else np.minimum).at(start, of[started], begun[started])
 
     end = np.full(count, NEVER)
-    np.maximum.at(end, what.labels["instance"][transfer], np.maximum(times.done, times.received)[transfer])
+    np.maximum.at(end, what.labels["instance"][transfer], np.maximum(times.done, taken(what, times))[transfer])
     leaves = np.flatnonzero(part & (role == ROLE_END) & (times.done != NEVER))
     left = np.bincount(what.labels["instance"][leaves], minlength=count)
     alone = np.bincount(what.labels["instance"][transfer], minlength=count) == 0

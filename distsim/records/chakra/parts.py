@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from distsim.records.chakra.run import ChakraRun, Graphed
-from distsim.records.chakra.times import NEVER, Times, is_receive, of_nodes
+from distsim.records.chakra.times import NEVER, Times, entries, is_receive, of_nodes, taken
 from distsim.workload.graph import COMP, FIXED
 from distsim.workload.graph import SEND as SEND_NODE
-from distsim.workload.types import LOCAL, ROLE_BEGIN, ROLE_NODE, ROLE_TRANSFER, SEND
+from distsim.workload.types import LOCAL, ROLE_NODE, ROLE_TRANSFER, SEND
 
 PART = np.dtype([
     ("rank", "i4"), ("peer", "i4"),
@@ -40,16 +40,16 @@ def parts_of(run: ChakraRun, what: Graphed, times: Times) -> Parts:
     """What the ranks of a run did. A receive of a collective begins with its transfer, once its rank has entered."""
     kind = what.ops["kind"]
     transfer = (kind == SEND) | (kind == LOCAL)
-    taken = of_nodes(what, (COMP, FIXED))
-    counted = taken if run.computation is None else taken & run.computation[what.labels["node"]]
+    works = of_nodes(what, (COMP, FIXED))
+    counted = works if run.computation is None else works & run.computation[what.labels["node"]]
     in_collectives = transfer & (what.labels["role"] == ROLE_TRANSFER)
     sends = _rows(what, times, in_collectives | of_nodes(what, (SEND_NODE,)))
     received = _rows(what, times, in_collectives)
     received["rank"], received["peer"] = received["peer"], received["rank"].copy()
-    received["done_ps"] = times.received[in_collectives]
+    received["done_ps"] = taken(what, times)[in_collectives]
     _enter(received, what, times, what.labels["instance"][in_collectives])
     receives = np.concatenate([_rows(what, times, is_receive(what)), received])
-    return Parts(sends, receives, _rows(what, times, counted), _rows(what, times, taken))
+    return Parts(sends, receives, _rows(what, times, counted), _rows(what, times, works))
 
 
 def _rows(what: Graphed, times: Times, chosen: np.ndarray) -> np.ndarray:
@@ -74,15 +74,10 @@ def _enter(receives: np.ndarray, what: Graphed, times: Times, instance: np.ndarr
     inside = np.flatnonzero((what.labels["instance"] >= 0) & (what.labels["node"] >= 0))
     labels = what.labels[inside]
     places, first = np.unique(labels["instance"].astype(np.int64) * what.ranks + labels["rank"], return_index=True)
-    entry = np.zeros(len(places), np.int64)
-    begins = inside[labels["role"] == ROLE_BEGIN]
-    at = np.searchsorted(places, what.labels["instance"][begins].astype(np.int64) * what.ranks
-                         + what.labels["rank"][begins])
-    entry[at] = times.done[begins]
     own = instance.astype(np.int64) * what.ranks + receives["rank"]
     at = np.searchsorted(places, own)
     known = np.append(places, -1)[at] == own
     receives["node"] = np.where(known, np.append(labels["node"][first], -1)[at], -1)
-    entered = np.where(known, np.append(entry, 0)[at], 0)
+    entered = entries(what, times, instance, receives["rank"])
     began = np.maximum(receives["began_ps"], entered)
     receives["began_ps"] = np.where((receives["began_ps"] == NEVER) | (entered == NEVER), NEVER, began)

@@ -19,6 +19,7 @@ from distsim.workload.types import (
     ON_RECV_DONE,
     ON_SEND_DONE,
     ON_SENT,
+    ROLE_BEGIN,
     ROLE_NODE,
     SEND,
 )
@@ -68,6 +69,26 @@ def of_nodes(what: Graphed, kinds: tuple[int, ...]) -> np.ndarray:
     node = what.labels["node"]
     of_trace = (what.labels["role"] == ROLE_NODE) & (node >= 0)
     return of_trace & np.isin(what.nodes["kind"], kinds)[node] if len(what.nodes) else of_trace
+
+
+def entries(what: Graphed, times: Times, instance: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """i8[n]: when each rank entered the collective (i4[n] each), NEVER: not by the end of the run; 0: it takes no part.
+    """
+    begins = np.flatnonzero((what.labels["role"] == ROLE_BEGIN) & (what.labels["instance"] >= 0))
+    place = what.labels["instance"][begins].astype(np.int64) * what.ranks + what.labels["rank"][begins]
+    order = np.argsort(place, kind="stable")
+    place, entered = np.append(place[order], NEVER), np.append(times.done[begins[order]], 0)
+    wanted = instance.astype(np.int64) * what.ranks + rank
+    at = np.searchsorted(place[:-1], wanted)
+    return np.where(place[at] == wanted, entered[at], 0)
+
+
+def taken(what: Graphed, times: Times) -> np.ndarray:
+    """i8[ops]: when the receiver of a transfer of a collective had received it: it was in, and its rank had entered the
+    collective. Of others as `received`."""
+    entered = entries(what, times, what.labels["instance"], what.labels["peer"])
+    never = (times.received == NEVER) | (entered == NEVER)
+    return np.where(never, NEVER, np.maximum(times.received, entered))
 
 
 def _receipts(what: Graphed, began: np.ndarray, done: np.ndarray) -> np.ndarray:

@@ -131,8 +131,9 @@ class Shape:
         if program == "all_reduce":
             network = tuner.Network(int(self.spec.rate), int(self.spec.latency))
             by_ring, by_tree = (self.cut(name, moved) for name in (tuner.RING, tuner.DOUBLE_TREE))
-            ring_us = tuner.ring_us(moved.row_bytes, self.ranks, by_ring, network)
-            tree_us = tuner.tree_us(moved.row_bytes, self.ranks, by_tree, network)
+            size = max(1, moved.row_bytes)
+            ring_us = tuner.ring_us(size, self.ranks, by_ring, network)
+            tree_us = tuner.tree_us(size, self.ranks, by_tree, network)
             return tuner.DOUBLE_TREE if tree_us < ring_us else tuner.RING
         return next((name for name in NCCLS if name in names), names[0])
 

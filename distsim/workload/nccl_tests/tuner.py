@@ -21,8 +21,8 @@ RING_STEPS = 4                                                     # of the buff
 WIRE = {SIMPLE: 1.0, LL: 2.0, LL128: 128 / 120}                    # bytes sent for one of data
 LEAST_SLICE_BYTES = 32 << 10
 # While there are fewer chunks than depth x the first, a chunk above the second is halved.
-TREE_SIMPLE = ((8, 128 << 10), (4, 64 << 10), (1, 32 << 10))
-TREE_LL128 = ((64, 128 << 10), (16, 32 << 10))
+TREE_RULES: dict[str, tuple[tuple[int, int], ...]] = {
+    SIMPLE: ((8, 128 << 10), (4, 64 << 10), (1, 32 << 10)), LL: (), LL128: ((64, 128 << 10), (16, 32 << 10))}
 # Not NCCL's: small enough that the network inside the servers and the rails work at the same time.
 RAIL_CHUNK_BYTES, RAIL_LEAST_BYTES, RAIL_CHUNKS = 128 << 10, 64 << 10, 4
 
@@ -85,13 +85,12 @@ def chunk_bytes(program: str, algorithm: str, protocol: str, size_bytes: int, ra
 
 
 def _tree_chunk(protocol: str, chunk: int, size_bytes: int, ranks: int, servers: int, channels: int) -> int:
-    each, depth, rule = 1.0, float(servers.bit_length()), TREE_SIMPLE
-    if protocol == LL:
-        return chunk
+    """The chunk halved by the rule of the protocol."""
+    depth = float(servers.bit_length())
     if protocol == LL128:
-        each = ranks / servers
-        depth, rule = (depth + 0.1 * each) / each, TREE_LL128
-    for factor, least in rule:
+        on_each = ranks / servers
+        depth = (depth + 0.1 * on_each) / on_each
+    for factor, least in TREE_RULES[protocol]:
         while size_bytes // (channels * chunk) < depth * factor and chunk > least:
             chunk //= 2
     return chunk
