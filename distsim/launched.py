@@ -26,7 +26,6 @@ class LaunchedJob:
         self._directory, self._simulation, self._writes = directory, config.simulation, writes
         self._log: IO[str] | None = None
         self._measurement: Any = None
-        self.lines: list[str] = []               # of the log, without those of the NCCL library
         self.status: dict[str, Any] = {}
         section = config.bandwidth_measurement
         if writes and section is not None:
@@ -35,6 +34,12 @@ class LaunchedJob:
             folder = config.source.parent if config.source is not None else Path()
             self._measurement = RunMeasurement(section, config.simulation, directory=folder,
                                                test_type=workload.sweep.command.program)
+
+    @property
+    def lines(self) -> list[str]:
+        """What a terminal shows of the job: the log without command and devices."""
+        table: list[str] = self._report.table
+        return table
 
     def begin(self, time_ps: int) -> None:
         """The job starts."""
@@ -58,7 +63,6 @@ class LaunchedJob:
         except OSError as error:
             self._log = None
             raise RunError(f"{self._path(self._report.LOG)} cannot be written: {error.strerror}") from None
-        self.lines += [line for line in lines if "NCCL INFO" not in line]
         if self._measurement is not None:
             self._measurement.feed(lines, time_ps)
 

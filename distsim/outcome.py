@@ -71,9 +71,7 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     records.write_run_json(session.output, session.config.simulation, info)
     totals = final_totals(session, total, info, ranks)
     lines = summary_lines(perf, totals, link_goodput_gbps(session), files, str(session.output))
-    lines = collective_lines(info["collectives"]) + lines
-    if session.job is not None:
-        lines = [*session.job.lines, *lines]
+    lines = [*session.job.lines, *lines] if session.job is not None else collective_lines(info["collectives"]) + lines
     lines += [f"warning: {line}" for line in limited]
     if status == "interrupted":
         lines.append("interrupted: the records hold what was simulated until then")

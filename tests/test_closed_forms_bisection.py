@@ -42,12 +42,13 @@ def test_all_at_once_comes_to_the_cut(racks, per_rack, algorithm):
     assert WITH_ACKS < over_bound(racks, per_rack, 1, algorithm, 32 * MIB) < WITH_ACKS * 1.01
 
 
-@pytest.mark.parametrize(("racks", "per_rack", "most"), [(2, 4, 1.07), (4, 4, 1.07)])
-@pytest.mark.parametrize("algorithm", ["pairwise", "sequential"])
-def test_one_after_another_comes_near_it(racks, per_rack, most, algorithm):
-    # A step has all through the cut or less: in the steps between members of a leaf, or of other leaves, links idle.
-    got = over_bound(racks, per_rack, 1, algorithm, 32 * MIB)
-    assert WITH_ACKS < got < most, got
+@pytest.mark.parametrize("racks", [2, 4])
+@pytest.mark.parametrize(("algorithm", "most"), [("pairwise", 1.07), ("sequential", 1.12)])
+def test_one_after_another_comes_near_it(racks, algorithm, most):
+    # Of two leaves of four 1, 2, 3, 4, 3, 2, 1 members send to the other leaf in the seven steps: 16 blocks through the
+    # link if the steps are kept (pairwise). Without waiting for each other members run apart, and the last ones share
+    # the cut with fewer.
+    assert WITH_ACKS < over_bound(racks, 4, 1, algorithm, 32 * MIB) < most
 
 
 def test_several_spines_share_it():
@@ -59,7 +60,6 @@ def test_small_sizes_take_longer_than_the_cut():
     assert over_bound(2, 4, 1, "interleaved", MIB) > 1.04
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [Options(), Options(channels=2, chunk_bytes=128 << 10)])
 def test_32_ranks_four_to_one(options):
     # Four leaves of eight NICs and two spines: 8 * 24 blocks through two links, 96 C, against 31 C through a NIC.

@@ -48,13 +48,15 @@ class Measured:
 class Report:
     """Collects lines and rows; `take_lines` hands out what is new.
 
-    Files are named by what follows ``{simulation}-``. On every rank the report is the same; one of them writes it.
+    table : lines that a terminal shows: the log's without command and devices. Files are named by what follows
+    ``{simulation}-``. On every rank the report is the same; one of them writes it.
     """
 
     LOG = "launcher.log"
 
     def __init__(self, command: Command, ranks: list[Rank], network: str, steady: bool):
         self._command, self._ranks = command, ranks
+        self.table: list[str] = []
         self._lines: list[str] = []
         self._results: list[dict[str, Any]] = []
         self._marks: list[str] = []
@@ -91,11 +93,11 @@ class Report:
 
     def note(self, text: str) -> None:
         """A comment of ours."""
-        self._lines.append(f"# distsim: {text}")
+        self._say(f"# distsim: {text}")
 
     def skip(self, ranks: int) -> None:
         """What hypercube_perf says when the ranks are no power of two."""
-        self._lines.append(f"nRanks {ranks} is not a power of 2, skipping")
+        self._say(f"nRanks {ranks} is not a power of 2, skipping")
 
     def row(self, test: Test, moved: Amount, cycle: int, halves: tuple[Measured, Measured], time_ps: int) -> None:
         """A row at simulated time `time_ps`: out-of-place, in-place."""
@@ -104,8 +106,8 @@ class Report:
                  + (layout.iterations(half.iterations) if half.iterations is not None else "")
                  for place, half in enumerate(halves)]
         stamp = _clock(time_ps) if self._command.timestamps else ""
-        self._lines.append(layout.row(moved.row_bytes, moved.count, test.datatype, test.operator, test.root,
-                                      (texts[0], texts[1]), stamp))
+        self._say(layout.row(moved.row_bytes, moved.count, test.datatype, test.operator, test.root,
+                             (texts[0], texts[1]), stamp))
         self._busbw += [half.busbw for half in halves]
         self._results.append(self._result(test, moved, halves))
         for place, half in enumerate(halves):
@@ -119,7 +121,11 @@ class Report:
     def finish(self) -> None:
         """The footer."""
         self._done = True
-        self._lines += layout.footer(self._command, self.average_busbw)
+        self._say(*layout.footer(self._command, self.average_busbw))
+
+    def _say(self, *lines: str) -> None:
+        self._lines += lines
+        self.table += lines
 
     def _checked(self, in_place: int) -> bool:
         return self._command.check > 0 and not (in_place and self._command.program in NO_IN_PLACE)
@@ -144,7 +150,7 @@ class Report:
         self._lines += [layout.device(number, rank.pid, rank.host, rank.device, rank.address, f"simulated {rank.nic}")
                         for number, rank in enumerate(self._ranks)]
         self._lines += [layout.network(rank.host, rank.pid, rank.device, network) for rank in self._ranks]
-        self._lines += layout.columns(command)
+        self._say(*layout.columns(command))
 
     def _result(self, test: Test, moved: Amount, halves: Iterable[Measured]) -> dict[str, Any]:
         result: dict[str, Any] = {"size": moved.row_bytes, "count": moved.count, "type": test.datatype,
