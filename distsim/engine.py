@@ -43,7 +43,7 @@ def run_config(config: Config, output: Path, *, ranks_expected: int | None = Non
 
     try:
         with StopSignals() as signals:
-            session = Session(config, Path(output), comm, quiet, signals, limits or Limits())
+            session = Session(config, Path(output), comm, quiet, signals, limits)
             session.set_up(overwrite)
             session.simulate()
             return session.finish()

@@ -15,7 +15,6 @@ from . import records
 from .errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNFINISHED
 from .kernels.mode import COMPILED
 from .phases import last_event_ps
-from .rank_records import collective_times, wanted, write_rank_records
 from .results_summary import Totals, Unfinished, collective_lines, flow_statistics, summary_lines
 from .state import tables as t
 from .state.allocate import cell, to_array
@@ -62,16 +61,22 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
         status, code = "interrupted", EXIT_INTERRUPTED
     files = [file for rank in ranks for file in rank["files"]]
     oplog = np.frombuffer(b"".join(rank.pop("oplog") for rank in ranks), t.OPLOG)
-    files += write_rank_records(session, perf, oplog, end_ps(session, ranks)) if wanted(session.model.workload) else []
+    collectives: list[dict[str, Any]] = []
+    if session.model.workload is not None and session.model.workload.graph is not None:
+        from .rank_records import collective_times, wanted, write_rank_records
+
+        if wanted(session.model.workload):
+            files += write_rank_records(session, perf, oplog, end_ps(session, ranks))
+        collectives = collective_times(session, oplog)
     limited = records.limit_warnings(files, session.config.parameters.MaxRecordRows)
     session.model.warnings.extend(limited)
     perf = over_the_fabric(session, perf)
     info = run_info(session, status, total, perf, files, ranks)
-    info["collectives"] = collective_times(session, oplog)
+    info["collectives"] = collectives
     records.write_run_json(session.output, session.config.simulation, info)
     totals = final_totals(session, total, info, ranks)
     lines = summary_lines(perf, totals, link_goodput_gbps(session), files, str(session.output))
-    lines = [*session.job.lines, *lines] if session.job is not None else collective_lines(info["collectives"]) + lines
+    lines = [*session.job.lines, *lines] if session.job is not None else collective_lines(collectives) + lines
     lines += [f"warning: {line}" for line in limited]
     if status == "interrupted":
         lines.append("interrupted: the records hold what was simulated until then")

@@ -76,7 +76,7 @@ def in_order(session: Session, rows: np.ndarray) -> np.ndarray:
 
 
 def collective_times(session: Session, oplog: np.ndarray) -> list[dict[str, Any]]:
-    """What each collective took: from the last rank's entry to the last rank's end, in order. Empty when not logged.
+    """What each collective took, from the last rank's entry to the last rank's end, by entry. Empty when not logged.
 
     Each: collective, group, size_bytes, members, begin_us, end_us (after the workload's start), time_us.
     """
@@ -96,7 +96,8 @@ def collective_times(session: Session, oplog: np.ndarray) -> list[dict[str, Any]
     ended = np.bincount(labels["instance"][left], minlength=count)
     start_ps = session.model.start_ps
     found = []
-    for k in np.flatnonzero(ended >= workload.instances["group_size"]):
+    whole = np.flatnonzero(ended >= workload.instances["group_size"])
+    for k in whole[np.argsort(begin[whole], kind="stable")]:
         one = workload.instances[k]
         found.append({"collective": COLLECTIVES[one["collective"]],
                       "group": workload.graph.groups[one["group"]].name, "members": int(one["group_size"]),

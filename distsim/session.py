@@ -18,6 +18,7 @@ from .errors import DistsimError, InputError
 from .kernels.mode import COMPILED, PLUGIN_VARIABLE, plugin_file
 from .kernels.native import Kernels, load_kernels
 from .launched import LaunchedJob
+from .limits import Limits
 from .outcome import conclude, rank_totals
 from .parallel.comm import Communicator
 from .parallel.partition import partition
@@ -35,7 +36,6 @@ from .watching import Watching
 if TYPE_CHECKING:
     from .config import Config
     from .engine import Result, StopSignals
-    from .limits import Limits
     from .state.view import State
 
 
@@ -47,8 +47,9 @@ class Session:
     """A run on one rank: `set_up`, `simulate`, `finish`, in this order."""
 
     def __init__(self, config: Config, output: Path, comm: Communicator, quiet: bool, signals: StopSignals,
-                 limits: Limits) -> None:
-        self.config, self.output, self.comm, self.signals, self.limits = config, output, comm, signals, limits
+                 limits: Limits | None = None) -> None:
+        self.config, self.output, self.comm, self.signals = config, output, comm, signals
+        self.limits = limits or Limits()
         self.quiet = quiet or comm.rank != 0
         self.begin_s = self.loop_begin_s = time.perf_counter()
         self.perf: list[np.ndarray] = []

@@ -10,7 +10,7 @@ from .state import tables as t
 from .state.allocate import cell, to_array
 from .workload.graph import COLL, COLLECTIVES, NODE_KINDS, RECV
 from .workload.graph import SEND as SEND_NODE
-from .workload.types import LOCAL, ROLE_END, ROLE_NODE, SEND, Workload
+from .workload.types import LOCAL, LOCAL_IN, ROLE_END, ROLE_NODE, SEND, Workload
 
 if TYPE_CHECKING:
     from .session import Session
@@ -54,6 +54,7 @@ def waiting_nodes(workload: Workload | None, rows: np.ndarray) -> list[int]:
     """Rows of the workload (of those given, not done) that stand for a node of a rank: receives, then the others."""
     if workload is None or workload.labels is None or workload.graph is None:
         return []
+    rows = rows[workload.ops["kind"][rows] != LOCAL_IN]          # its RECV is told of
     role = workload.labels["role"][rows]
     nodes = np.sort(rows[((role == ROLE_NODE) | (role == ROLE_END)) & (workload.labels["node"][rows] >= 0)])
     kind = workload.graph.nodes["kind"][workload.labels["node"][nodes]]

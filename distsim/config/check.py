@@ -16,7 +16,7 @@ from .names import Models, fields_of, hint, kinds_of, models_in, narrow, nearest
 from .overrides import FILE_SECTIONS, files_of, is_file, overridden
 from .plugin_file import one_file_rules
 from .problems import ConfigError, Rules, problem, problems_of, shown
-from .root import DEFAULT_SEED, MOST_SEED, NAME_PATTERN, root_model
+from .root import DEFAULT_SEED, MOST_SEED, NAME_PATTERN, root_of
 from .rules import nic_rules, parameter_rules
 from .rules_nic import nic_alike_rules
 from .rules_switch import switch_alike_rules, switch_rules
@@ -29,7 +29,7 @@ class Checker:
     def __init__(self, document: Document):
         self.document = document
         self.data: dict[str, Any] = document.data
-        self.root: Models = (root_model(),)
+        self.root: Models = (root_of(self.data),)
         self.tree = {key: models_in(fields_of(self.root)[key].annotation) for key in ("nic", "switch")}
         self.problems: list[InputError] = []
 

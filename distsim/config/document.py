@@ -11,7 +11,7 @@ from .check import Checker
 from .config import Config
 from .overrides import FILE_SECTIONS, absolute_files, apply_set
 from .problems import problem, shown
-from .root import root_model
+from .root import root_of
 from .yaml_reader import Document, parse, read_text
 
 
@@ -39,5 +39,5 @@ def _read(document: Document, overrides: Iterable[str], folder: Path) -> Config:
         if key in document.data:
             document.data[key] = absolute_files(document.data[key], folder)
     for option in overrides:
-        apply_set(document, option, (root_model(),))
+        apply_set(document, option, (root_of(document.data),))
     return Checker(document).config()

@@ -20,9 +20,19 @@ SimulationName = Annotated[str, StringConstraints(pattern=f"^{NAME_PATTERN}$", s
 Seed = Annotated[int, Field(ge=0, le=MOST_SEED, strict=True)]
 
 
+def root_of(data: Any) -> type[BaseModel]:
+    """The root model for a document: with the one kind of workload that its data name, if they do."""
+    section = data.get("workload") if isinstance(data, dict) else None
+    kind = section.get("kind") if isinstance(section, dict) else None
+    return root_model(kind if isinstance(kind, str) else None)
+
+
 @functools.cache
-def root_model() -> type[BaseModel]:
-    """The model of a whole configuration file; its validator is built only when it is used (for the JSON Schema)."""
+def root_model(workload: str | None = None) -> type[BaseModel]:
+    """The model of a whole configuration file; its validator is built only when it is used (for the JSON Schema).
+
+    workload : the only kind of workload that matters, None for all (each kind's module has to be imported).
+    """
     from distsim.fabric import TOPOLOGIES
     from distsim.measure.section import BandwidthMeasurementSection
     from distsim.workload import WORKLOADS
@@ -30,6 +40,7 @@ def root_model() -> type[BaseModel]:
     def union(registry: Any) -> Any:
         return Annotated[Union[spec_models(registry)], Discriminator("kind")]  # noqa: UP007 - built from a tuple
 
+    traffic = WORKLOADS[workload].Spec if workload is not None and workload in WORKLOADS else union(WORKLOADS)
     return create_model(
         "Configuration", __config__=ConfigDict(extra="forbid", defer_build=True), __doc__="A distsim configuration.",
         simulation=(SimulationName, Field(description="Name of the run: letters, digits, - and _, at most 100.")),
@@ -38,7 +49,7 @@ def root_model() -> type[BaseModel]:
             default_factory=SimulationParameters,
             description="When a run starts and ends, and what is recorded how often.")),
         fabric=(union(TOPOLOGIES), Field(description="The network, by kind.")),
-        workload=(union(WORKLOADS), Field(description="The traffic, by kind.")),
+        workload=(traffic, Field(description="The traffic, by kind.")),
         nic=(Nic, Field(default_factory=Nic, description="Attributes of every NIC.")),
         nic_overrides=(list[NicOverride], Field(
             default_factory=list, description="Other attributes for some NICs; later entries win.")),

@@ -5,6 +5,7 @@ The kinds are imported when they are asked for: `workload.types` alone needs no 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from distsim.workload.estimate import Estimate
     from distsim.workload.types import Workload
 
-    WORKLOADS: dict[str, ModuleType]
+    WORKLOADS: Mapping[str, ModuleType]
 
 __all__ = ["WORKLOADS", "build", "late_starts", "projected"]
 
@@ -23,27 +24,27 @@ def __getattr__(name: str) -> Any:
     """WORKLOADS: the module of every kind, by its name."""
     if name != "WORKLOADS":
         raise AttributeError(name)
-    from distsim.workload import registry, several
+    from distsim.workload import registry
 
-    globals()[name] = {**registry.PARTS, "several": several}
-    return globals()[name]
+    return registry.WORKLOADS
 
 
 def build(spec: Any, hosts: int, seed: int, servers: Any = None) -> Workload:
     """The workload of a specification (a `Spec` of WORKLOADS) on a fabric of `hosts` NICs; InputError when it does not
     fit. Rows are in the order of the file or of the generator. servers : `Fabric.servers`."""
     from distsim.workload.base import Context
-    from distsim.workload.registry import build_part
+    from distsim.workload.registry import WORKLOADS, build_part
 
-    return build_part(spec, Context(hosts, seed, servers=servers), __getattr__("WORKLOADS"))
+    return build_part(spec, Context(hosts, seed, servers=servers), WORKLOADS)
 
 
 def projected(spec: Any, hosts: int, seed: int, servers: Any = None) -> Estimate | None:
     """What a workload comes to, told without making its tables; None for kinds that do not tell (small ones, or told
     by what `build` gives). InputError as `build`."""
     from distsim.workload.base import Context
+    from distsim.workload.registry import WORKLOADS
 
-    tell = getattr(__getattr__("WORKLOADS")[spec.kind], "projected", None)
+    tell = getattr(WORKLOADS[spec.kind], "projected", None)
     if tell is None:
         return None
     found: Estimate = tell(spec, Context(hosts, seed, servers=servers))

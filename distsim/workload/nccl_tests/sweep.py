@@ -24,7 +24,7 @@ from .report import Measured, Report
 from .shape import Pairs, Shape
 from .sizes import Amount, Test
 from .steady import Series
-from .timing import combined_s, elapsed_ps, iteration_figures
+from .timing import TOGETHER, combined_s, elapsed_ps, iteration_figures
 
 
 @dataclass(frozen=True)
@@ -158,9 +158,10 @@ class Sweep:
         running = self._running
         assert running is not None
         self._now_ps = phase.end_ps
-        elapsed = elapsed_ps(workload, phase, self.shape.ranks)
-        if self.command.blocking == 1:
-            elapsed[:] = elapsed.max() + self.shape.barrier_ps
+        waits = self.command.blocking == 1
+        elapsed = elapsed_ps(workload, phase, self.shape.ranks, waits or self.command.program in TOGETHER)
+        if waits:
+            elapsed += self.shape.barrier_ps
         running.elapsed.append(elapsed)
 
     def _conclude(self, running: _Running) -> None:

@@ -12,14 +12,23 @@ from distsim.workload.types import ROLE_END, Phase, Workload
 from .command import AVERAGE, MINIMUM, RANK_0, Command
 from .iterations import Iterations, figures
 
+# Programs whose ranks are timed to the last exit of all: a sender of NCCL is held back by the few buffers of its
+# receiver, which are not simulated; here it is through once its data has left, and the mean would be too short.
+TOGETHER = ("gather", "scatter")
 
-def elapsed_ps(workload: Workload, phase: Phase, ranks: int) -> np.ndarray:
-    """i8[operations, ranks], from the exit of the operation before, or the phase's start, to each rank's exit."""
+
+def elapsed_ps(workload: Workload, phase: Phase, ranks: int, together: bool = False) -> np.ndarray:
+    """i8[operations, ranks], from the exit of the operation before, or the phase's start, to each rank's exit.
+
+    together : each rank's exit is the last one of all.
+    """
     labels, instances = workload.labels, workload.instances
     assert labels is not None and instances is not None
     ends = np.flatnonzero(labels["role"] == ROLE_END)
     exits = np.full((len(instances) + 1, ranks), phase.start_ps, "i8")
     exits[instances["order"][labels["instance"][ends]] + 1, labels["rank"][ends]] = phase.done_ps[ends]
+    if together:
+        exits[:] = exits.max(axis=1, keepdims=True)
     return np.diff(exits, axis=0)
 
 
