@@ -12,6 +12,34 @@ if TYPE_CHECKING:
     from .config import Config
     from .workload.types import Workload
 
+
+def jobs_of(config: Config, workload: Workload | None, directory: Path, writes: bool) -> list[LaunchedJob]:
+    """The jobs of a workload that have a launcher: itself, or those of its parts."""
+    if workload is None:
+        return []
+    if workload.lanes is not None:
+        return [LaunchedJob(config, lane.sweep, directory, writes, lane.name)
+                for lane in workload.lanes.lanes if lane.sweep is not None]
+    return [LaunchedJob(config, workload.sweep, directory, writes)] if workload.sweep is not None else []
+
+
+def lane_of(job: LaunchedJob, workload: Workload | None) -> Any:
+    """The part of a workload in several parts that a job is, None for a workload of one."""
+    lanes = workload.lanes.lanes if workload is not None and workload.lanes is not None else []
+    return next((lane for lane in lanes if lane.name == job.name), None)
+
+
+def is_over(job: LaunchedJob, workload: Workload | None) -> bool:
+    """Whether a job among several had ended when the workload was stopped."""
+    lane = lane_of(job, workload)
+    return lane is not None and lane.workload is None
+
+
+def end_of(job: LaunchedJob, workload: Workload | None, end_ps: int) -> int:
+    """When a job ended, if all of the workload did so at `end_ps`."""
+    lane = lane_of(job, workload)
+    return end_ps if lane is None or not lane.end_ps else int(lane.end_ps)
+
 BANDWIDTH, METRICS = "bandwidth.json", "metrics.prom"
 
 
@@ -21,9 +49,12 @@ class LaunchedJob:
     On the ranks that do not write, the same calls only keep the report short.
     """
 
-    def __init__(self, config: Config, workload: Workload, directory: Path, writes: bool) -> None:
-        self._report = workload.sweep.report
-        self._directory, self._simulation, self._writes = directory, config.simulation, writes
+    def __init__(self, config: Config, sweep: Any, directory: Path, writes: bool, name: str = "") -> None:
+        """sweep : what runs, with its report. name : of the job among several, in the names of its files."""
+        self.name = name
+        self._report = sweep.report
+        self._directory, self._writes = directory, writes
+        self._simulation = f"{config.simulation}-{name}" if name else config.simulation
         self._log: IO[str] | None = None
         self._measurement: Any = None
         self.status: dict[str, Any] = {}
@@ -32,8 +63,8 @@ class LaunchedJob:
             from .measure.running import RunMeasurement
 
             folder = config.source.parent if config.source is not None else Path()
-            self._measurement = RunMeasurement(section, config.simulation, directory=folder,
-                                               test_type=workload.sweep.command.program)
+            self._measurement = RunMeasurement(section, name or config.simulation, directory=folder,
+                                               test_type=sweep.command.program)
 
     @property
     def lines(self) -> list[str]:

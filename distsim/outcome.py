@@ -76,7 +76,8 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     records.write_run_json(session.output, session.config.simulation, info)
     totals = final_totals(session, total, info, ranks)
     lines = summary_lines(perf, totals, link_goodput_gbps(session), files, str(session.output))
-    lines = [*session.job.lines, *lines] if session.job is not None else collective_lines(collectives) + lines
+    shown = [line for job in session.jobs for line in [*([f"# job {job.name}"] if job.name else []), *job.lines]]
+    lines = [*shown, *lines] if session.jobs else collective_lines(collectives) + lines
     lines += [f"warning: {line}" for line in limited]
     if status == "interrupted":
         lines.append("interrupted: the records hold what was simulated until then")

@@ -90,14 +90,19 @@ class Projection:
 def project(workload: Workload, fabric: Fabric, routes: Routes, senders: Senders) -> Projection:
     """The projection of a workload: of its operations, or for nccl-tests of all its phases without expanding them."""
     lengths = _Links(fabric, routes)
+    parts = [workload] if workload.lanes is None else [lane.workload for lane in workload.lanes.lanes]
+    found = [_part_hops(part, senders, lengths) for part in parts]
+    return Projection(sum(hops for hops, _ in found), any(most for _, most in found))
+
+
+def _part_hops(workload: Workload, senders: Senders, lengths: _Links) -> tuple[int, bool]:
+    """Hops of one workload, of all its phases; whether they may be fewer."""
     if workload.sweep is not None:
-        return Projection(sum(_volume_hops(volume, senders, lengths) for volume in workload.sweep.volumes()),
-                          bool(workload.sweep.shape.steady))
+        return (sum(_volume_hops(volume, senders, lengths) for volume in workload.sweep.volumes()),
+                bool(workload.sweep.shape.steady))
     ops = workload.ops[workload.ops["kind"] == SEND]
-    if not len(ops):
-        return Projection(0)
     packets = senders.packets(ops["host"], ops["size_bytes"])
-    return Projection(int((packets * lengths.between(ops["host"], ops["dst"])).sum()))
+    return int((packets * lengths.between(ops["host"], ops["dst"])).sum()), False
 
 
 def project_estimate(transfers: int, size_bytes: int, fabric: Fabric, routes: Routes, senders: Senders) -> Projection:

@@ -17,7 +17,7 @@ from .assemble import assemble, eager_wanted
 from .errors import DistsimError, InputError
 from .kernels.mode import COMPILED, PLUGIN_VARIABLE, plugin_file
 from .kernels.native import Kernels, load_kernels
-from .launched import LaunchedJob
+from .launched import LaunchedJob, end_of, is_over, jobs_of
 from .limits import Limits
 from .outcome import conclude, rank_totals
 from .parallel.comm import Communicator
@@ -53,7 +53,7 @@ class Session:
         self.quiet = quiet or comm.rank != 0
         self.begin_s = self.loop_begin_s = time.perf_counter()
         self.perf: list[np.ndarray] = []
-        self.job: LaunchedJob | None = None
+        self.jobs: list[LaunchedJob] = []
         self.wall_times: list[tuple[int, float]] = []       # (simulated ps, wall us since the loop began)
         self.wall: dict[str, float] = {}
 
@@ -145,10 +145,9 @@ class Session:
         self.simulation.clocks = {name: interval for name, interval in self.simulation.clocks.items()
                                   if name == "nd" or self.records.has(name)}
         self.simulation.due_ps = {name: self.simulation.due_ps[name] for name in self.simulation.clocks}
-        workload = self.model.workload
-        if workload is not None and workload.sweep is not None:
-            self.job = LaunchedJob(self.config, workload, self.output, self.comm.rank == 0)
-            self.job.begin(self.config.workload_start_ps)
+        self.jobs = jobs_of(self.config, self.model.workload, self.output, self.comm.rank == 0)
+        for job in self.jobs:
+            job.begin(self.config.workload_start_ps)
         self.progress = Progress(self.quiet, self.config.stop_ps, self.config.workload_start_ps)
 
     # ---- simulate ----------------------------------------------------------------------------------------------------
@@ -164,7 +163,7 @@ class Session:
         finally:
             self.progress.close()
             self.records.close()
-        error = self._end_job(error)
+        error = self._end_jobs(error)
         self.wall["loop_s"] = time.perf_counter() - begin
         self.loop_cpu_s = time.process_time() - cpu_before_s
         try:
@@ -173,17 +172,19 @@ class Session:
             self._write_failed(agreed)
             raise
 
-    def _end_job(self, error: DistsimError | None) -> DistsimError | None:
-        """Close the log of the job that was run, and its measurement. Returns the first error."""
-        if self.job is None:
+    def _end_jobs(self, error: DistsimError | None) -> DistsimError | None:
+        """Close the logs of the jobs that were run, and their measurements. Returns the first error."""
+        if not self.jobs:
             return error
         mine = error is not None or self.simulation.interrupted or bool(undone(self.simulation.state))
         failed = any(self.comm.everyone(mine))
-        end_ps = max(self.phases.end_ps, self.simulation.now_ps) if failed else self.phases.end_ps
-        try:
-            self.job.end(end_ps, not failed)
-        except DistsimError as found:
-            return error or found
+        for job in self.jobs:
+            over = not failed or is_over(job, self.model.workload)
+            end_ps = end_of(job, self.model.workload, self.phases.end_ps)
+            try:
+                job.end(end_ps if over else max(end_ps, self.simulation.now_ps), over)
+            except DistsimError as found:
+                error = error or found
         return error
 
     def _write_failed(self, error: DistsimError) -> None:
@@ -222,9 +223,9 @@ class Session:
     def _on_idle(self) -> bool:
         """Nothing is left to do anywhere: go on with the next phase of the workload, if there is one."""
         went_on = self.phases.go_on()
-        if self.job is not None:
+        for job in self.jobs:
             try:
-                self.job.step(self.phases.end_ps)
+                job.step(end_of(job, self.model.workload, self.phases.end_ps))
             except DistsimError as found:          # of this rank alone: told when the ranks next meet
                 self.simulation.error = self.simulation.error or found
         if not went_on:

@@ -94,7 +94,7 @@ IDEAL = [
     (REDUCE, "tree", 8, Options(), 5 * 800),
     (REDUCE, "ring", 8, Options(), 7 * 800),
     (REDUCE, "chain", 8, Options(chunk_bytes=100), 800 + 6 * 100),
-    (BROADCAST, "chain", 8, Options(channels=2, chunk_bytes=50), 800 + 6 * 100),
+    (BROADCAST, "chain", 8, Options(channels=2, chunk_bytes=50), 800 + 6 * 50),
     (BROADCAST, "chain", 8, Options(chunk_bytes=100, slices=2), 800 + 6 * 50),
     (BROADCAST, "sequential", 8, Options(), 7 * 800),
     (BROADCAST, "interleaved", 8, Options(), 7 * 800),

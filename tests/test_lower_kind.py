@@ -201,7 +201,7 @@ def test_parts_of_several_keep_their_labels() -> None:
     assert plain.labels is None and plain.graph is None
 
 
-def test_a_workload_in_phases_is_no_part_of_several(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_in_phases_puts_all_parts_in_step(monkeypatch: pytest.MonkeyPatch) -> None:
     from distsim.workload import permutation
 
     whole = permutation.build
@@ -212,8 +212,10 @@ def test_a_workload_in_phases_is_no_part_of_several(monkeypatch: pytest.MonkeyPa
         return made
 
     monkeypatch.setattr(permutation, "build", phased)
-    with pytest.raises(InputError, match="permutation runs in phases and must be the only workload") as caught:
-        build(WORKLOADS["several"].Spec(kind="several", parts=[{"kind": "permutation"}]), 8, 1)
-    assert caught.value.where == "workload.parts.0"
+    parts = [{"kind": "permutation"}, {"kind": "ring", "name": "round", "hosts": 2, "steps": 1}]
+    made = build(WORKLOADS["several"].Spec(kind="several", parts=parts), 8, 1)
+    assert [lane.name for lane in made.lanes.lanes] == ["part-0", "round"]
+    assert len(made.ops) == 8 + 2 and made.following is not None
+    assert made.ops["user_id"].tolist() == [*range(1, 9), 9, 10]
 
 

@@ -51,7 +51,8 @@ def chakra(folder: Path, *ranks: bytes, **fields: object) -> dict:
 def test_a_trace_that_is_cut_off(tmp_path, refused, pack):
     whole = trace(coll(1), coll(2))
     section = chakra(tmp_path, pack(whole + b"\x80"))
-    assert refused(section) == f"{tmp_path}/t.0.et: truncated: the file ends inside the message length at byte {len(whole)}"
+    assert refused(section) == (f"{tmp_path}/t.0.et: truncated: the file ends inside the message length at byte "
+                                f"{len(whole)}")
     error = refused(chakra(tmp_path, pack(whole[:-3])))
     assert error.startswith(f"{tmp_path}/t.0.et: truncated: the message at byte ")
     if pack is not bytes:
@@ -116,8 +117,9 @@ def test_a_communicator_with_an_unknown_rank(tmp_path, refused, groups, message)
 
 
 def test_members_of_a_collective_that_disagree(tmp_path, refused):
-    assert "node 1 has 8 bytes, rank 1 node 1 has 9 bytes" in refused(chakra(tmp_path, trace(coll(1, 8)), trace(coll(1, 9))))
-    assert "rank 1 has 0 collectives, rank 0 1" in refused(chakra(tmp_path, trace(coll(1, 8)), trace()))
+    eight, nine = trace(coll(1, 8)), trace(coll(1, 9))
+    assert "node 1 has 8 bytes, rank 1 node 1 has 9 bytes" in refused(chakra(tmp_path, eight, nine))
+    assert "rank 1 has 0 collectives, rank 0 1" in refused(chakra(tmp_path, eight, trace()))
 
 
 # ---- placement -------------------------------------------------------------------------------------------------------
@@ -181,7 +183,8 @@ def test_a_receive_that_nothing_is_sent_to_is_listed(tmp_path, run):
 
 
 def test_a_send_that_nobody_receives_goes_out(tmp_path, run):
-    code, _, err = run(chakra(tmp_path, trace(node(1, SEND_NODE, comm_size=1, comm_dst=1)), trace(node(1, COMP_NODE, 1))))
+    code, _, err = run(chakra(tmp_path, trace(node(1, SEND_NODE, comm_size=1, comm_dst=1)),
+                              trace(node(1, COMP_NODE, 1))))
     assert code == 0 and "nobody receives what is sent by rank 0 node 1 to rank 1 tag 0" in err
 
 
@@ -197,7 +200,8 @@ def test_the_largest_message_runs_until_the_run_stops(tmp_path, run):
 
 def test_a_run_of_thousands_of_ranks_is_refused_before_it_is_made(tmp_path, refused):
     layer = "l -1 1 ALLREDUCE 50331648 1 NONE 0 1 ALLREDUCE 5615517696 1\n"
-    (tmp_path / "job.txt").write_text("HYBRID_TRANSFORMER model_parallel_NPU_group: 8 all_gpus: 1024\n400\n" + layer * 400)
+    head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 all_gpus: 1024\n400\n"
+    (tmp_path / "job.txt").write_text(head + layer * 400)
     error = refused({"kind": "simai", "file": str(tmp_path / "job.txt")},
                     fabric={"kind": "leaf-spine", "racks": 32, "nics_per_rack": 32})
     assert "workload: projected: " in error and "above the limit of 3.5e+11 hops (a day): --yes" in error

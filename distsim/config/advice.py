@@ -12,7 +12,8 @@ def config_warnings(config: Config) -> list[str]:
     """One line each.
 
     Recycled Entropy Packet Spraying with flowlet switches (models/scala-uet-nic/configuration), and lossless classes
-    outside the pool of their own number (models/scala-switch/configuration, PFC traffic classes and pools).
+    outside the pool of their own number (models/scala-switch/configuration, PFC traffic classes and pools), and ACKs
+    asked for so seldom that a window may hold no packet that asks for one.
     """
     nics, switches = config.nic_variants, config.switch_variants
     warnings: list[str] = []
@@ -25,4 +26,8 @@ def config_warnings(config: Config) -> list[str]:
                      and switch.SharedBufferManager.TrafficClassPoolMapping[number] != number})
     warnings += [f"EnablePFC is 1 for class {number}, which TrafficClassPoolMapping does not map to pool {number}: "
                  "pauses of a pool then cover classes of other pools' numbers" for number in astray]
+    every = max(nic.TransportProcessingLayers.ScalaUETPdsManager.AckRequestEveryNthPacket for nic in nics)
+    if every > 1:
+        warnings.append(f"AckRequestEveryNthPacket is {every}: when a window holds fewer packets than that, none may "
+                        "ask for an ACK, and the message waits for its retransmission timer")
     return warnings

@@ -34,6 +34,9 @@ def spelled(default: str, description: str) -> Any:
 class WorkloadSpec(StrictModel):
     """What every kind of workload accepts."""
 
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")] | None = Field(
+        default=None, description="Name of a part of `several`, in the names of its job's files: letters, digits, - "
+                                  "and _. Default: part-<n>.")
     file: str | None = Field(
         default=None, description="Path of an htsim connection matrix (.cm). When given, its flows replace what the "
                                   "kind would generate.")

@@ -35,7 +35,8 @@ NODES = np.dtype([
     ("issue", "i8"),         # order in which the rank issued it, -1: the file does not say (no serialization)
 ])
 
-DEPS = np.dtype([("node", "i4"), ("on", "i4")])        # rows of `nodes` of the same rank: `node` waits until `on` is done
+# Rows of `nodes` of the same rank: `node` waits until `on` is done.
+DEPS = np.dtype([("node", "i4"), ("on", "i4")])
 
 
 @dataclass
@@ -50,9 +51,9 @@ class Group:
 class Graph:
     """What `ranks` ranks do.
 
-    nodes : NODES[n], by rank, a rank's in the order of its file; deps : DEPS[m]; groups : process groups, any row order;
-    counts : per-member bytes of an alltoallv, {node row: i8[members] sent to each}; warnings : lines for the user;
-    source : the file (or prefix) it was read from, for messages; names : names of nodes, {node row: text}, may be empty.
+    nodes : NODES[n], by rank, a rank's in the order of its file; deps : DEPS[m]; groups : process groups; counts :
+    per-member bytes of an alltoallv, {node row: i8[members] sent to each}; warnings : lines for the user;
+    source : the file (or prefix) it was read from, for messages; names : of nodes, {node row: text}, may be empty.
     control : bool[deps], those that the file calls control dependencies, and computation : bool[nodes], the nodes that
     it calls computations; None: all dependencies are of data, all COMP and FIXED nodes are computations.
     """

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Discriminator, Field, model_validator
 
 from distsim.workload.base import Context, WorkloadSpec
+from distsim.workload.lanes import Lanes
 from distsim.workload.lower.jobs import label_parts
 from distsim.workload.registry import PARTS, build_part
 from distsim.workload.types import LOCAL, SEND, Workload
@@ -27,6 +28,10 @@ class SeveralSpec(WorkloadSpec):
     def _some(self) -> SeveralSpec:
         if not self.parts and self.file is None:
             raise ValueError("parts is empty; list at least one workload, e.g. {kind: permutation, size: 1MB}")
+        names = names_of(self)
+        twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+        if twice is not None:
+            raise ValueError(f"two parts are called {twice!r}; names must differ")
         return self
 
 
@@ -34,15 +39,20 @@ Spec = SeveralSpec
 
 
 def build(spec: SeveralSpec, context: Context) -> Workload:
-    """The parts one after the other. A part keeps its flow ids unless an earlier part has one of them; then all ids of
-    the part are raised by the greatest id so far. The ranks of parts that are made from graphs are numbered through."""
+    """The parts one after the other; when some run in phases (nccl-tests), all do so in step (`lanes`).
+
+    A part keeps its flow ids unless an earlier part has one of them; then all ids of the part are raised by the
+    greatest id so far. The ranks of parts that are made from graphs are numbered through.
+    """
     built = [build_part(part, replace(context, where=f"{context.where}.parts.{index}", part=index))
              for index, part in enumerate(spec.parts)]
+    if any(part.following is not None for part in built):
+        joint = Lanes(list(zip(names_of(spec), built, strict=True))).join()
+        assert joint is not None
+        return joint
     taken = np.zeros(0, "i8")
     first = 0
-    for index, part in enumerate(built):
-        if part.following is not None:
-            context.fail(f"parts.{index}", f"{spec.parts[index].kind} runs in phases and must be the only workload")
+    for part in built:
         part.edges["src"] += first
         part.edges["dst"] += first
         first += len(part.ops)
@@ -54,3 +64,8 @@ def build(spec: SeveralSpec, context: Context) -> Workload:
                       warnings=[line for part in built for line in part.warnings])
     label_parts(joined, built)
     return joined
+
+
+def names_of(spec: SeveralSpec) -> list[str]:
+    """Name of each part."""
+    return [part.name or f"part-{index}" for index, part in enumerate(spec.parts)]

@@ -76,7 +76,7 @@ def build(spec: SimaiSpec, context: Context) -> Workload:
 
 
 def info(spec: SimaiSpec, context: Context) -> Info:
-    """What is in the file, of all its ranks together, without a table of their nodes; process groups by their domain."""
+    """What is in the file, of all ranks together, without a table of their nodes; process groups by their domain."""
     from distsim.workload.chakra.info import Info
 
     text, split, steps = _read(spec, context)

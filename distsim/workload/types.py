@@ -19,7 +19,8 @@ import numpy as np
 SEND, JOIN, COMPUTE, DELAY, LOCAL, LOCAL_IN = 0, 1, 2, 3, 4, 5
 
 # Reports of an operation. ON_SEND_DONE: all acknowledged (SEND, LOCAL); ON_RECV_DONE: all in, at the receiver (SEND);
-# ON_FIRE: done (JOIN, COMPUTE, DELAY, LOCAL_IN); ON_SENT: the last byte has been sent for the first time (SEND, LOCAL);
+# ON_FIRE: done (JOIN, COMPUTE, DELAY, LOCAL_IN); ON_SENT: every byte has been sent, as SEND_COMPLETE of the NIC has it:
+# the last segment's fetch has been issued (SEND), or the last byte has left (LOCAL);
 # ON_LOCAL: from a LOCAL to its LOCAL_IN, when the first and when the last byte leaves.
 ON_SEND_DONE, ON_RECV_DONE, ON_FIRE, ON_SENT, ON_LOCAL = 0, 1, 2, 3, 4
 
@@ -98,6 +99,7 @@ class Workload:
     different hosts (from, to) between which operations of any phase tell each other something, and the least delay, ps;
     None when it has one phase only, or nothing but messages goes between hosts. sweep : of kind nccl-tests, the
     nccl_tests.sweep.Sweep that this phase belongs to, with its `report` (log lines, files) and `volumes()`.
+    lanes : lanes.Lanes of parts of which some run in phases.
     """
 
     ops: np.ndarray
@@ -113,3 +115,4 @@ class Workload:
     following: Callable[[Phase], Workload | None] | None = None
     pause_ps: int = 0
     sweep: Any = None
+    lanes: Any = None

@@ -35,9 +35,9 @@ class RankTrace:
 
     nodes : NODES[n] in the order of the file, `group` counting in `group_names`. dep_node : i4[m] rows of nodes that
     wait, dep_on : u8[m] ids of what each waits for, as written, dep_ctrl : bool[m], whether in ctrl_deps. starts_us :
-    i8[n], start_time_micros, 0: none. computation : bool[n], the COMP_NODEs. group_names : names that its collectives use. declared : groups that the trace
-    itself declares. counts : bytes to each member of an alltoallv by row. unexpanded : rows of collectives that say
-    neither type nor size. names : of the nodes, empty unless asked for.
+    i8[n], start_time_micros, 0: none. computation : bool[n], the COMP_NODEs. group_names : names that its collectives
+    use. declared : groups that the trace itself declares. counts : bytes to each member of an alltoallv by row.
+    unexpanded : rows of collectives that say neither type nor size. names : of the nodes, empty unless asked for.
     """
 
     file: str
@@ -145,7 +145,8 @@ class _Builder:
         self.pack()
         return RankTrace(self.file, self.rank, np.concatenate(self.blocks), np.array(self.dep_node, "i4"),
                          np.array(self.dep_on, "u8"), np.array(self.dep_ctrl, bool), np.array(self.starts_us, "i8"),
-                         np.array(self.computes, bool), list(self.groups), self.declared, self.counts, self.unexpanded, self.names)
+                         np.array(self.computes, bool), list(self.groups), self.declared, self.counts, self.unexpanded,
+                         self.names)
 
     def compute(self) -> tuple[int, ...]:
         """COMP_NODE: of the NPU, or of the CPU, which nothing shares."""

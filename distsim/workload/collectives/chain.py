@@ -32,9 +32,10 @@ def tally(request: Request) -> Runs:
 
 
 def ideal_bytes(request: Request) -> Fraction:
-    """S + (N - 2) W: W is the first piece of every channel, which is all that a later member waits for (whole: S)."""
+    """S + (N - 2) W: W is one piece, all that a later member waits for (whole: S); channels run apart, so that the rest
+    of one overlaps the way of another."""
     options = request.options
     share = up(request.size_bytes, options.channels)
     piece = up(min(share, options.chunk_bytes or share), options.slices)
-    first = min(request.size_bytes, piece * options.channels)
+    first = min(request.size_bytes, piece)
     return Fraction(request.size_bytes + (request.members - 2) * first)

@@ -24,7 +24,7 @@ from .report import Measured, Report
 from .shape import Pairs, Shape
 from .sizes import Amount, Test
 from .steady import Series
-from .timing import TOGETHER, combined_s, elapsed_ps, iteration_figures
+from .timing import combined_s, elapsed_ps, iteration_figures
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Sweep:
         assert running is not None
         self._now_ps = phase.end_ps
         waits = self.command.blocking == 1
-        elapsed = elapsed_ps(workload, phase, self.shape.ranks, waits or self.command.program in TOGETHER)
+        elapsed = elapsed_ps(workload, phase, self.shape.ranks, waits or self.command.program in sizes.ROOTED)
         if waits:
             elapsed += self.shape.barrier_ps
         running.elapsed.append(elapsed)

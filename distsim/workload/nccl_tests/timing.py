@@ -12,10 +12,6 @@ from distsim.workload.types import ROLE_END, Phase, Workload
 from .command import AVERAGE, MINIMUM, RANK_0, Command
 from .iterations import Iterations, figures
 
-# Programs whose ranks are timed to the last exit of all: a sender of NCCL is held back by the few buffers of its
-# receiver, which are not simulated; here it is through once its data has left, and the mean would be too short.
-TOGETHER = ("gather", "scatter")
-
 
 def elapsed_ps(workload: Workload, phase: Phase, ranks: int, together: bool = False) -> np.ndarray:
     """i8[operations, ranks], from the exit of the operation before, or the phase's start, to each rank's exit.
