@@ -47,7 +47,8 @@ def assemble(config: Config, *, eager: bool = False, foresee: Callable[[Projecti
     if foresee and estimate is not None:
         foresee(project_estimate(estimate.transfers, estimate.size_bytes, fabric, routes,
                                  Senders.of(nicpar, nic_param)))
-    workload = workloads.build(config.workload, fabric.hosts, config.seed, fabric.servers)
+    slowest_bps = int(fabric.links["rate_bps"][routes.up_link[:fabric.hosts]].min())
+    workload = workloads.build(config.workload, fabric.hosts, config.seed, fabric.servers, slowest_bps)
     if not len(workload.ops) and workload.sweep is None:
         raise InputError("has no flows", where="workload")
     check_sizes(workload, nicpar["mss_bytes"][nic_param])

@@ -17,15 +17,16 @@ class Progress:
     """Shows how a run goes on. `update` may be called as often as one likes: it looks at the clock and returns.
 
     quiet : show nothing (also for ranks other than 0). stop_ps : when the run stops at the latest; start_ps : when the
-    workload starts. stream, clock : for tests; clock in seconds.
+    workload starts. expected : events that the whole run is projected to take, for a workload whose flows are not all
+    known from the start; 0: not used. stream, clock : for tests; clock in seconds.
     """
 
-    def __init__(self, quiet: bool, stop_ps: int, start_ps: int = 0, *, stream: TextIO | None = None,
+    def __init__(self, quiet: bool, stop_ps: int, start_ps: int = 0, *, expected: int = 0, stream: TextIO | None = None,
                  clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream if stream is not None else sys.stderr
         self._clock = clock
         self._quiet = quiet
-        self._start_ps, self._stop_ps = start_ps, stop_ps
+        self._start_ps, self._stop_ps, self._expected = start_ps, stop_ps, expected
         self._terminal = not quiet and self._stream.isatty()
         self._interval_s = TERMINAL_INTERVAL_S if self._terminal else PLAIN_INTERVAL_S
         self._begin_s = self._shown_s = clock()
@@ -42,7 +43,7 @@ class Progress:
             return
         self._next_s = now_s + self._interval_s
         self._show(progress_text(sim_ps, now_s - self._begin_s, self._rate(events, now_s),
-                                 self._left_s(sim_ps, flows_done, flows_total, now_s), flows_done, flows_total))
+                                 self._left_s(sim_ps, events, flows_done, flows_total, now_s), flows_done, flows_total))
 
     def close(self) -> None:
         """Takes the status line off the terminal; may be called again."""
@@ -62,9 +63,11 @@ class Progress:
         self._shown_events, self._shown_s = events, now_s
         return rate
 
-    def _left_s(self, sim_ps: int, flows_done: int, flows_total: int, now_s: float) -> float | None:
-        """Wall time left at the pace so far, to the nearer end: all flows done, or the stop time."""
+    def _left_s(self, sim_ps: int, events: int, flows_done: int, flows_total: int, now_s: float) -> float | None:
+        """Wall time left at the pace so far, to the nearer end: all flows (expected events) done, or the stop time."""
         fraction = flows_done / flows_total if flows_total else 0.0
+        if self._expected:
+            fraction = min(events / self._expected, 0.99)
         if self._stop_ps > self._start_ps:
             fraction = max(fraction, (sim_ps - self._start_ps) / (self._stop_ps - self._start_ps))
         if fraction < LEAST_FRACTION:

@@ -32,6 +32,7 @@ def write_rank_records(session: Session, perf: np.ndarray, oplog: np.ndarray, en
     spec, workload = config.workload, model.workload
     assert workload is not None
     scale_up = workload.settings.scale_up
+    wall = session.wall_times or [(model.start_ps, 0.0)]        # a run may end before the clock is read
     return write_chakra_records(ChakraRun(
         simulation=config.simulation, directory=str(session.output), prefix=prefix_of(spec), workload=workload,
         perf=in_order(session, perf), oplog=in_order(session, oplog), start_ps=model.start_ps, end_ps=end_ps,
@@ -43,8 +44,8 @@ def write_rank_records(session: Session, perf: np.ndarray, oplog: np.ndarray, en
         profiling_ps=profiling_ps(spec), annotate=config.parameters.EnableAnnotatedTraces,
         scale_up_group=ids_of(scale_up), scale_up_subgroup=None if scale_up is None else scale_up.subgroup,
         control=workload.graph.control, computation=workload.graph.computation,
-        wall_ps=np.array([at for at, _ in session.wall_times], "i8"),
-        wall_us=np.array([us for _, us in session.wall_times]), max_rows=config.parameters.MaxRecordRows))
+        wall_ps=np.array([at for at, _ in wall], "i8"), wall_us=np.array([us for _, us in wall]),
+        max_rows=config.parameters.MaxRecordRows))
 
 
 def prefix_of(spec: Any) -> str:

@@ -116,6 +116,7 @@ class Session:
         assert model.workload is not None
         expected = project(model.workload, model.fabric, model.routes, Senders.of(model.nicpar, model.nic_param))
         self._foresee(expected)
+        self.expected_hops = expected.hops
         if not self.quiet and expected.seconds(ranks) >= LONG_S:
             print(f"distsim: {expected.text(ranks)}", file=sys.stderr)
 
@@ -148,7 +149,9 @@ class Session:
         self.jobs = jobs_of(self.config, self.model.workload, self.output, self.comm.rank == 0)
         for job in self.jobs:
             job.begin(self.config.workload_start_ps)
-        self.progress = Progress(self.quiet, self.config.stop_ps, self.config.workload_start_ps)
+        phased = self.model.workload is not None and self.model.workload.following is not None
+        self.progress = Progress(self.quiet, self.config.stop_ps, self.config.workload_start_ps,
+                                 expected=self.expected_hops if phased else 0)
 
     # ---- simulate ----------------------------------------------------------------------------------------------------
     def simulate(self) -> None:

@@ -22,19 +22,22 @@ def undone_facts(session: Session) -> dict[str, Any]:
     """What is undone on this rank, as plain data.
 
     unfinished : messages that are not done, and unfinished_list : the first of them as [user id, from, to, bytes,
-    acknowledged bytes]. waiting : nodes of ranks that are not done, and waiting_list : the first of them as [row of the
-    workload, sentence], receives first. undone : operations that are not done.
+    acknowledged bytes]. waiting : nodes of ranks that are not done, and waiting_list : the first of them as [order,
+    sentence], receives first. The first are those that sort first, so that the lists of all ranks, put together and
+    sorted, begin alike for every number of ranks. undone : operations that are not done.
     """
     ops = to_array(session.simulation.state.ops, t.OP)
     left = np.flatnonzero(ops["state"] != t.OP_DONE)
     messages = left[np.isin(ops["kind"][left], (SEND, LOCAL))]
+    messages = messages[np.lexsort([ops["global_op"][messages], ops["user_id"][messages]])]
     model = session.model
     rows = model.messages.order[ops["global_op"][left] - model.messages.first_op]
     waiting = waiting_nodes(model.workload, rows)
     return {"undone": len(left), "unfinished": len(messages),
             "unfinished_list": [message(session, ops[row]) for row in messages[:LISTED]],
             "waiting": len(waiting),
-            "waiting_list": [[row, sentence(model.workload, row)] for row in waiting[:LISTED]]}
+            "waiting_list": [[[place_of(model.workload, row), row], sentence(model.workload, row)]
+                             for row in waiting[:LISTED]]}
 
 
 def message(session: Session, op: np.void) -> list[int]:
@@ -61,6 +64,12 @@ def waiting_nodes(workload: Workload | None, rows: np.ndarray) -> list[int]:
     nodes = nodes[(kind != SEND_NODE)]
     kind = workload.graph.nodes["kind"][workload.labels["node"][nodes]]
     return [int(row) for row in nodes[np.argsort(kind != RECV, kind="stable")]]
+
+
+def place_of(workload: Workload | None, row: int) -> int:
+    """0 for a receive, which is listed first, 1 for other nodes."""
+    assert workload is not None and workload.labels is not None
+    return int(workload.graph.nodes["kind"][workload.labels["node"][row]] != RECV)
 
 
 def sentence(workload: Workload | None, row: int) -> str:

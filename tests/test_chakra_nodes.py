@@ -44,7 +44,9 @@ def test_types(tmp_path):
                  node(3, METADATA_NODE, 9),
                  node(4, SEND_NODE, comm_size=5, comm_dst=(3, "int32"), comm_tag=(11, "uint32")),
                  node(5, RECV_NODE, comm_size=6, comm_src=(7, "uint32")), coll(6, 1000, 4, root=2),
-                 node(7, COMP_NODE, 4, is_cpu_op=True)).nodes
+                 node(7, COMP_NODE, 4, is_cpu_op=True))
+    assert found.computation.tolist() == [True] + [False] * 6 + [True]
+    found = found.nodes
     assert found["kind"].tolist() == [COMP, FIXED, FIXED, META, SEND, RECV, COLL, FIXED]
     assert found["duration_ps"].tolist() == [7_000_000, 2_000_000, 3_000_000, 0, 0, 0, 0, 4_000_000]
     assert found["size_bytes"].tolist() == [0, 0, 0, 0, 5, 6, 1000, 0]

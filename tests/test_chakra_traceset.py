@@ -26,9 +26,14 @@ def one(folder, *nodes, **settings):
     return read_traceset(write(folder, trace(*nodes)), settings=Reading(**settings))
 
 
-def on_ids(graph):
+def pairs(graph):
+    """(id, id that it waits for) of each dependency."""
     ids = graph.nodes["id"]
-    return sorted((int(ids[row["node"]]), int(ids[row["on"]])) for row in graph.deps)
+    return [(int(ids[row["node"]]), int(ids[row["on"]])) for row in graph.deps]
+
+
+def on_ids(graph):
+    return sorted(pairs(graph))
 
 
 def test_files_of_ranks(tmp_path):
@@ -71,6 +76,9 @@ def test_forward_references_both_lists_and_repetitions(tmp_path):
     graph = one(tmp_path, node(5, COMP_NODE, after=(2, 2), ctrl=(9, 2)), node(9, COMP_NODE),
                 node(2, COMP_NODE, ctrl=(9,)))
     assert on_ids(graph) == [(2, 9), (5, 2), (5, 9)]
+    # (node 5 on 9, 5 on 2, 2 on 9): what is in both lists counts as data.
+    control = {pair: bool(flag) for pair, flag in zip(pairs(graph), graph.control)}
+    assert control == {(2, 9): True, (5, 2): False, (5, 9): True}
 
 
 def test_dangling_dependencies_are_dropped_with_one_warning(tmp_path):
@@ -109,6 +117,7 @@ def test_control_dependencies_that_a_conversion_left_over(tmp_path):
     """Node 1 waits for 99, which is not there; 2 for itself and for 3, while 3 waits for 2 by data and for 1."""
     graph = one(tmp_path, *LEFT_OVER)
     assert on_ids(graph) == [(3, 1), (3, 2)]
+    assert dict(zip(pairs(graph), graph.control.tolist())) == {(3, 1): True, (3, 2): False}
     assert [line.partition(": ")[2].partition(";")[0] for line in graph.warnings] == [
         "1 dependencies are on node ids that their rank's trace does not have, first of node 1 of rank 0",
         "2 control dependencies go in circles with others, first of node 2 of rank 0"]

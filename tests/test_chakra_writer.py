@@ -50,6 +50,8 @@ def node_rows(draw, rank, ranks, groups):
         if kind in (SEND, RECV):
             row |= {"size_bytes": draw(st.integers(0, TIB)), "tag": draw(st.integers(0, 2**63 - 1)),
                     "peer": draw(st.integers(0 if kind == SEND else -1, ranks - 1))}
+        if kind == SEND and inside and draw(st.booleans()):
+            row |= {"group": draw(st.sampled_from(inside)), "issue": draw(st.integers(-1, 2**63 - 1))}
         if kind == COLL:
             row |= {"size_bytes": draw(st.integers(0, TIB)), "group": draw(st.sampled_from(inside)),
                     "collective": draw(st.integers(0, len(COLLECTIVES) - 1)), "issue": draw(st.integers(-1, 2**63 - 1))}

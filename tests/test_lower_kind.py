@@ -178,6 +178,17 @@ def test_graphs_of_several_jobs() -> None:
     assert first.nodes["rank"].tolist() == [0, 0, 1, 1] and second.nodes["rank"].tolist() == [0, 1, 2, 2]
     assert len(execute(lowered(both))) == len(lowered(both).ops)
     assert graph_of_several([first]).groups[0].name == "g0"
+    assert both.control is None and both.computation is None
+
+
+def test_what_a_file_calls_control_and_computation_is_kept_side_by_side() -> None:
+    first = graph(1, [comp(0, 5), send(0, 0)], [(1, 0)], [])
+    second = graph(1, [comp(0, 5), comp(0, 6), comp(0, 7)], [(1, 0), (2, 1)], [])
+    second.control, second.computation = np.array([False, True]), np.array([True, False, True])
+    both = graph_of_several([first, second])
+    assert both.control is not None and both.control.tolist() == [False, False, True]
+    assert both.computation is not None and both.computation.tolist() == [True, False, True, False, True]
+    assert graph_of_several([first]).control is None
 
 
 def test_parts_of_several_keep_their_labels() -> None:

@@ -139,6 +139,7 @@ def test_what_the_collective_is_told(program, size, collective):
     transfers = phases[0].workload.ops["kind"] == 0
     sent = {"all_gather": 12 * 256, "gather": 3 * 256, "reduce_scatter": 12 * 256, "scatter": 3 * 256,
             "alltoall": 12 * 256, "broadcast": 3 * 1024, "reduce": 3 * 1024, "sendrecv": 4 * 1024}[program]
+    assert phases[0].workload.settings.options.protocol == "simple"
     assert phases[0].workload.ops["size_bytes"][transfers].sum() == sent
     wrong = rows(report.take_lines())[0].split()[-1]
     assert wrong == ("N/A" if program in ("alltoall", "sendrecv") else "0")

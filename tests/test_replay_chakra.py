@@ -153,6 +153,22 @@ def test_collectives_of_a_group_run_in_the_order_of_issue(tmp_path):
     assert sorted(row[2] for row in transfers(free) if row[3] == 0) == [1, 1, 2, 2]
 
 
+def test_sends_that_name_a_group_are_ordered_with_its_collectives(tmp_path):
+    """Issued at 7 us of the trace, between two collectives; the send of no group and receives do not wait."""
+    ranks = [trace(coll(1, 2, start_us=5), coll(2, 2, start_us=9), node(3, SEND_NODE, start_us=7, comm_size=3,
+                                                                      comm_dst=1, pg_name="0"),
+                   node(4, SEND_NODE, start_us=8, comm_size=4, comm_dst=1)),
+             trace(coll(1, 2, start_us=5), coll(2, 2, start_us=9), receive(3, 0, 3), receive(4, 0, 4))]
+    run = replayed(tmp_path, chakra(tmp_path, *ranks, **ALONE))
+    start = {row[2]: row[3] for row in transfers(run)}
+    first, second = run.info["collectives"]
+    assert start[4] == 0 and start[3] == round(first["end_us"], 6)
+    # Rank 0 enters the second once the 3 bytes have been sent, 15 ns later; rank 1 when the first is over.
+    assert second["begin_us"] == pytest.approx(start[3] + 0.015, abs=1e-6)
+    free = replayed(tmp_path, chakra(tmp_path, *ranks, ProcessGroupSerialization=False, **ALONE))
+    assert sorted(row[2] for row in transfers(free) if row[3] == 0) == [1, 1, 1, 1, 3, 4]
+
+
 def test_two_communicators_and_computation(tmp_path):
     """Groups {0, 1} and {2, 3} after 5 and 7 us, then {0, 2} when both are through, {1, 3} not at all."""
     folder = tmp_path / "traces"

@@ -93,6 +93,37 @@ def test_every_collective(tmp_path, convert, collective):
     same(tmp_path, section, convert(saved(tmp_path, section)), **NO_BARRIER)
 
 
+SERVERS = {"gpus_per_server": 2, "bandwidth": "123.456789Gbps", "switch_latency": "100ns", "cable_latency": "0.5ns"}
+
+
+def test_hosts_and_scale_up_groups_are_in_a_mapping_file(tmp_path, convert):
+    (tmp_path / "x.goal").write_text(GOAL)
+    plain = {"kind": "goal", "file": str(tmp_path / "x.goal")}
+    assert not Path(convert(saved(tmp_path, plain)) + ".mapping").exists()
+    for more in ({"hosts": [3, 1, 0, 2]}, {"scale_up": SERVERS}, {"hosts": [3, 1, 0, 2], "scale_up": SERVERS}):
+        prefix = convert(saved(tmp_path, plain | more))
+        same(tmp_path, plain | more, prefix, mapping=prefix + ".mapping")
+    text = Path(prefix + ".mapping").read_text().splitlines()
+    assert text[1:3] == ["0, 3, 0, 0", "1, 1, 0, 0"] and text[-1] == "1, 123.456789, 100, 0.5"
+    assert not Path(convert(saved(tmp_path, plain)) + ".mapping").exists()               # that of before is gone
+
+
+def test_settings_of_the_replay_are_said(tmp_path, convert, capsys):
+    section = {"kind": "collective", "size": "9KB", "algorithm": "tree", "synchronize": True}
+    said = "to replay it as it was, in the section workload: "
+    prefix = convert(saved(tmp_path, section))
+    assert capsys.readouterr().out.splitlines()[1:] == [said + "AllReduceAlgorithm: tree"]
+    same(tmp_path, section, prefix, AllReduceAlgorithm="tree")
+    convert(saved(tmp_path, section | {"channels": 2, "launch": "1us", "synchronize": False, "hosts": [1, 0],
+                                       "scale_up": SERVERS | {"header": "7B"}}))
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-1] == said + (
+        f"mapping: {prefix}.mapping; AllReduceAlgorithm: tree; CommCollectiveSynchronization: false; "
+        "ScaleUpHeaderSize: 7B; ScaleUpMaxPayloadSize: 4096B")
+    assert [line.split(": ")[2].split(" are not in")[0].split(" is not in")[0] for line in err.splitlines()] == [
+        "channels, chunks, slices and protocol of collectives", "the launch delay of collectives"]
+
+
 def test_simai(tmp_path, convert):
     (tmp_path / "job.txt").write_text(SIMAI)
     same(tmp_path, {"kind": "simai", "file": str(tmp_path / "job.txt")},

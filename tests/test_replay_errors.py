@@ -202,6 +202,7 @@ def test_a_run_of_thousands_of_ranks_is_refused_before_it_is_made(tmp_path, refu
     layer = "l -1 1 ALLREDUCE 50331648 1 NONE 0 1 ALLREDUCE 5615517696 1\n"
     head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 all_gpus: 1024\n400\n"
     (tmp_path / "job.txt").write_text(head + layer * 400)
-    error = refused({"kind": "simai", "file": str(tmp_path / "job.txt")},
-                    fabric={"kind": "leaf-spine", "racks": 32, "nics_per_rack": 32})
+    section = {"kind": "simai", "file": str(tmp_path / "job.txt")}
+    assert "workload.hosts: 1024 ranks need a host each; 4 are given" in refused(section)
+    error = refused(section, fabric={"kind": "leaf-spine", "racks": 32, "nics_per_rack": 32})
     assert "workload: projected: " in error and "above the limit of 3.5e+11 hops (a day): --yes" in error

@@ -178,6 +178,41 @@ def test_ranks_beside_flows(tmp_path):
     assert run.info["flows"]["total"] == 5
 
 
+def test_flows_beside_ranks_are_not_in_their_records(tmp_path):
+    ranks = goal(tmp_path, "num_ranks 2\nrank 0 {\nsend 5b to 1\n}\nrank 1 {\nrecv 5b from 0\n}\n", hosts=[2, 3])
+    flow = {"kind": "flows", "flows": [{"from": 0, "to": 1, "size": "1B"}]}
+    for parts in ([ranks, flow], [flow, ranks]):
+        run = replayed(tmp_path, {"kind": "several", "parts": parts})
+        assert [row[:4] for row in transfers(run)] == [(0, 1, 5, 0.0)] and len(ends(run)) == 2
+        assert sorted(column(run, "perf", "metric_path")) == ["NIC-0>NIC-1", "NIC-2>NIC-3"]
+        assert column(run, COMPLETION, "chakra_full_payload_bytes_received") == [0, 5]
+
+
+def test_scale_up_groups_of_several_jobs(tmp_path):
+    """Each job's groups are its own, whichever has some; those of a later job get numbers of their own."""
+    text = "num_ranks 2\nrank 0 {\nsend 4096b to 1\n}\nrank 1 {\nrecv 4096b from 0\n}\n"
+    for first, second, ids in ((SERVERS_OF_2, None, [0, 0, None, None]), (None, SERVERS_OF_2, [None, None, 0, 0]),
+                               (SERVERS_OF_2, SERVERS_OF_2, [0, 0, 1, 1])):
+        run = replayed(tmp_path, {"kind": "several", "parts": [
+            goal(tmp_path, text, scale_up=first), goal(tmp_path, text, scale_up=second, hosts=[3, 2])]})
+        assert column(run, "chakra-mapping", "ScaleUpGroupId") == ids
+        local = [pytest.approx(0.3296 + 0.15, abs=1e-7)]
+        assert (ends(run)[1:2] == local, ends(run)[3:] == local) == (first is not None, second is not None)
+
+
+def test_a_collective_beside_another_job_is_in_its_records_whole(tmp_path):
+    """A collective alone has no records of ranks; beside a job that has, what its ranks sent is in them too."""
+    section = {"kind": "collective", "size": "2B", "hosts": [2, 3]}
+    assert COMPLETION not in replayed(tmp_path, section).records
+    for parts in ([section, goal(tmp_path)], [goal(tmp_path), section]):
+        run = replayed(tmp_path, {"kind": "several", "parts": [{**part, "hosts": [3, 4, 5]} if part["kind"] == "goal"
+                                                               else {**part, "hosts": [0, 1]} for part in parts]}, 6)
+        at = slice(0, 2) if parts[0] is section else slice(3, 5)
+        assert ends(run)[at] == close(*[BYTE_IN + BYTE_ACKED] * 2)
+        assert column(run, COMPLETION, "num_chakra_sends_completed")[at] == [2, 2]
+        assert column(run, STATS, "simulation_end_time_us") == close(BYTE_IN + BYTE_ACKED)
+
+
 def test_two_jobs_of_ranks_at_once(tmp_path):
     """The records number the ranks through; each job has groups of its own."""
     run = replayed(tmp_path, {"kind": "several", "parts": [

@@ -63,19 +63,36 @@ def info(files: tuple[str, ...], kind: str | None, fields: tuple[str, ...], form
 def convert(source: str, prefix: str, kind: str | None, fields: tuple[str, ...], overwrite: bool) -> None:
     """Write the workload of SOURCE, a configuration (YAML) or a trace file, as the Chakra traceset PREFIX.<rank>.et.
 
-    Flows become a send and a receive each, dependencies between hosts messages; what Chakra cannot say is named in a
-    warning.
+    Ranks that are placed, or that share scale-up networks, get a mapping file PREFIX.mapping. Flows become a send and a
+    receive each, dependencies between hosts messages; what Chakra cannot say is named in a warning.
     """
+    workload: Workload | None
     if kind is None and source.endswith(CONFIGS):
-        graph = _graph_of_config(source, fields)
+        graph, workload = _graph_of_config(source, fields)
     else:
-        graph = _graph(kind or _kind(source, []), source, fields)
+        graph, workload = _graph(kind or _kind(source, []), source, fields)
     from distsim.workload.chakra.writer import write_traceset
 
     notes = write_traceset(graph, prefix, overwrite)
-    _warn([*graph.warnings, *notes])
+    settings, left_out = _write_beside(workload, prefix) if workload is not None else ([], [])
+    _warn([*graph.warnings, *notes, *left_out])
     click.echo(f"{prefix}: {graph.ranks} ranks, {len(graph.nodes)} nodes, {len(graph.deps)} dependencies, "
                f"{len(graph.groups)} process groups")
+    if settings:
+        click.echo(f"to replay it as it was, in the section workload: {'; '.join(settings)}")
+
+
+def _write_beside(workload: Workload, prefix: str) -> tuple[list[str], list[str]]:
+    """Write the mapping file if one is needed; (settings of the replay, lines about what it cannot be told)."""
+    from pathlib import Path
+
+    from distsim.workload.chakra.beside import MAPPING, left_out, mapping_text, settings_to_give
+
+    text, file = mapping_text(workload), Path(prefix + MAPPING)
+    file.unlink(missing_ok=True)
+    if text:
+        file.write_text(text, encoding="ascii")
+    return [*[f"mapping: {file}"] * bool(text), *settings_to_give(workload)], left_out(workload)
 
 
 def _sources(files: tuple[str, ...]) -> dict[str, list[str]]:
@@ -112,11 +129,11 @@ def _info(source: str, files: list[str], kind: str, fields: tuple[str, ...]) -> 
     if hasattr(module, "info"):                # what is in it without the nodes of all ranks
         found: Info = module.info(spec, context)
         return found
-    return graph_info(source, kind, _graph(kind, source, fields))
+    return graph_info(source, kind, _graph(kind, source, fields)[0])
 
 
-def _graph_of_config(config: str, assignments: tuple[str, ...]) -> Graph:
-    """The graph of a configuration's workload on its fabric."""
+def _graph_of_config(config: str, assignments: tuple[str, ...]) -> tuple[Graph, Workload]:
+    """The graph of a configuration's workload on its fabric, and the workload."""
     checked = read(config, assignments)
     from distsim import fabric as fabrics
     from distsim import workload as workloads
@@ -124,18 +141,19 @@ def _graph_of_config(config: str, assignments: tuple[str, ...]) -> Graph:
 
     try:
         fabric = fabrics.build(checked.fabric, checked.link_rules())
-        return _graph_of(workloads.build(checked.workload, fabric.hosts, checked.seed), config)
+        workload = workloads.build(checked.workload, fabric.hosts, checked.seed, fabric.servers)
+        return _graph_of(workload, config), workload
     except InputError as error:
         raise checked.placed(error) from None
 
 
-def _graph(kind: str, source: str, fields: tuple[str, ...]) -> Graph:
-    """The graph of a file of some kind."""
+def _graph(kind: str, source: str, fields: tuple[str, ...]) -> tuple[Graph, Workload | None]:
+    """The graph of a file of some kind, and the workload that it was made from; None for a traceset."""
     module, spec, context = _module(kind, source, fields)
     if hasattr(module, "graph"):
-        found: Graph = module.graph(spec, context)
-        return found
-    return _graph_of(module.build(spec, context), source)
+        return module.graph(spec, context), None
+    workload: Workload = module.build(spec, context)
+    return _graph_of(workload, source), workload
 
 
 def _module(kind: str, source: str, fields: tuple[str, ...]) -> tuple[Any, Any, Any]:

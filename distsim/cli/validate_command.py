@@ -35,5 +35,6 @@ def command(config: str | None, assignments: tuple[str, ...], seed: int | None, 
     for warning in model.warnings:
         click.echo(f"distsim: warning: {warning}", err=True)
     fabric, flows = model.fabric, int((model.messages.ops["kind"] == SEND).sum())
-    click.echo(f"{config}: valid; {fabric.hosts} NICs, {len(fabric.nodes) - fabric.hosts} switches, {flows} flows, "
-               f"configuration {checked.digest()[:16]}")
+    phased = model.workload is not None and model.workload.following is not None
+    click.echo(f"{config}: valid; {fabric.hosts} NICs, {len(fabric.nodes) - fabric.hosts} switches, {flows} flows"
+               f"{' in the first phase' if phased else ''}, configuration {checked.digest()[:16]}")

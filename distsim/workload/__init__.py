@@ -29,13 +29,14 @@ def __getattr__(name: str) -> Any:
     return registry.WORKLOADS
 
 
-def build(spec: Any, hosts: int, seed: int, servers: Any = None) -> Workload:
+def build(spec: Any, hosts: int, seed: int, servers: Any = None, rate_bps: int = 0) -> Workload:
     """The workload of a specification (a `Spec` of WORKLOADS) on a fabric of `hosts` NICs; InputError when it does not
-    fit. Rows are in the order of the file or of the generator. servers : `Fabric.servers`."""
+    fit. Rows are in the order of the file or of the generator. servers : `Fabric.servers`. rate_bps : of the slowest
+    NIC's link, 0 when it is not known."""
     from distsim.workload.base import Context
     from distsim.workload.registry import WORKLOADS, build_part
 
-    return build_part(spec, Context(hosts, seed, servers=servers), WORKLOADS)
+    return build_part(spec, Context(hosts, seed, servers=servers, rate_bps=rate_bps), WORKLOADS)
 
 
 def projected(spec: Any, hosts: int, seed: int, servers: Any = None) -> Estimate | None:

@@ -49,7 +49,7 @@ class Context:
     hosts : NICs of the fabric, numbered 0 to hosts - 1; seed : of the run; where : path of the section in the
     configuration; part : index among the parts of a `several`, so that two equal parts draw differently; servers :
     `Fabric.servers`, what the topology says of servers with several NICs (nics, rate_bps, latency_ps), None when it
-    says nothing.
+    says nothing; rate_bps : of the slowest NIC's link, 0 when it is not known.
     """
 
     hosts: int
@@ -57,6 +57,7 @@ class Context:
     where: str = "workload"
     part: int = 0
     servers: Any = None
+    rate_bps: int = 0
 
     def fail(self, field: str, message: str) -> NoReturn:
         """Raise the InputError for a field of this section."""

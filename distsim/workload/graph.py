@@ -29,7 +29,7 @@ NODES = np.dtype([
     ("size_bytes", "i8"),    # SEND, RECV: of the transfer; COLL: its comm_size (see collectives/README.md)
     ("peer", "i4"),          # SEND: receiving rank; RECV: sending rank, -1: any (GOAL); else -1
     ("tag", "i8"),           # SEND, RECV: communication tag, 0 when the file has none
-    ("group", "i4"),         # COLL: row of `groups`; else -1
+    ("group", "i4"),         # COLL, and a SEND that is ordered with a group's: row of `groups`; else -1
     ("collective", "u1"),    # COLL: number of COLLECTIVES
     ("root", "i4"),          # COLL with a root: its rank, -1: the group's first
     ("issue", "i8"),         # order in which the rank issued it, -1: the file does not say (no serialization)

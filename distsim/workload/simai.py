@@ -95,8 +95,9 @@ def info(spec: SimaiSpec, context: Context) -> Info:
 
 
 def projected(spec: SimaiSpec, context: Context) -> Estimate:
-    """What the workload comes to, without a table of its nodes: cheap for thousands of ranks."""
+    """What the workload comes to, without a table of its nodes: cheap for thousands of ranks. InputError as `build`."""
     _, split, steps = _read(spec, context)
+    placement(spec.hosts, split.gpus, context)
     settings = _settings(spec, np.zeros(0, "i4"), context)
     shapes = Counter((step.collective, step.domain, step.size_bytes) for step in steps if step.kind == COLL)
     total = Estimate(0, 0, len(steps) * split.gpus)

@@ -61,8 +61,9 @@ def _path(kind: str, members: int, size_bytes: int) -> str:
 
 
 def transfer_batches(run: ChakraRun, what: Graphed, limit: RowLimit) -> Iterator[Columns]:
-    """The rows of chakra-perf in batches; `limit` counts by the sending NIC."""
-    rows = limit.cut_rows(run.perf[np.lexsort([run.perf["op"], run.perf["time_ps"]])])
+    """The rows of chakra-perf in batches, flows beside the ranks left out; `limit` counts by the sending NIC."""
+    perf = run.perf[what.labels["rank"][run.perf["op"]] >= 0]
+    rows = limit.cut_rows(perf[np.lexsort([perf["op"], perf["time_ps"]])])
     transfers = Transfers(what)
     for begin in range(0, len(rows), BATCH_ROWS):
         yield transfers.columns(rows[begin:begin + BATCH_ROWS])

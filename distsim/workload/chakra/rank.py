@@ -35,8 +35,8 @@ class RankTrace:
 
     nodes : NODES[n] in the order of the file, `group` counting in `group_names`. dep_node : i4[m] rows of nodes that
     wait, dep_on : u8[m] ids of what each waits for, as written, dep_ctrl : bool[m], whether in ctrl_deps. starts_us :
-    i8[n], start_time_micros, 0: none. computation : bool[n], the COMP_NODEs. group_names : names that its collectives
-    use. declared : groups that the trace itself declares. counts : bytes to each member of an alltoallv by row.
+    i8[n], start_time_micros, 0: none. computation : bool[n], the COMP_NODEs. group_names : that its collectives and
+    sends use. declared : groups that the trace itself declares. counts : bytes to each member of an alltoallv by row.
     unexpanded : rows of collectives that say neither type nor size. names : of the nodes, empty unless asked for.
     """
 
@@ -168,8 +168,9 @@ class _Builder:
         return META, 0, 0, -1, -1, 0, -1
 
     def send(self) -> tuple[int, ...]:
-        """COMM_SEND_NODE."""
-        return SEND, 0, self.size_bytes(), self.partner(b"comm_dst", 0), -1, 0, -1
+        """COMM_SEND_NODE; one that names its process group can be ordered with the group's collectives."""
+        group = self.group() if b"pg_name" in self.found else -1
+        return SEND, 0, self.size_bytes(), self.partner(b"comm_dst", 0), group, 0, -1
 
     def receive(self) -> tuple[int, ...]:
         """COMM_RECV_NODE."""

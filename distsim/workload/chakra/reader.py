@@ -93,7 +93,8 @@ class _Merger:
         self.first_row += len(nodes)
 
     def set_groups(self, nodes: np.ndarray, trace: RankTrace) -> None:
-        """Rows of groups instead of names; a collective of a group that the rank is not in only takes its duration."""
+        """Rows of groups instead of names; a collective of a group that the rank is not in only takes its duration, a
+        send of one is of no group."""
         rows = nodes["group"].copy()
         for place, name in enumerate(trace.group_names):
             mine = rows == place
@@ -104,6 +105,8 @@ class _Merger:
             nodes["group"][mine] = group
             members = self.groups.rows[group].ranks
             if trace.rank not in members:
+                nodes["group"][mine] = -1
+                mine &= nodes["kind"] == COLL
                 for field, nothing in _NO_COLLECTIVE.items():
                     nodes[field][mine] = nothing
                 self.note("outside", trace, np.flatnonzero(mine))
@@ -123,11 +126,12 @@ class _Merger:
                 self.counts[self.first_row + int(row)] = trace.counts[int(row)]
 
     def set_issue(self, nodes: np.ndarray, trace: RankTrace, node: np.ndarray, on: np.ndarray) -> None:
-        """The order of issue of a rank's collectives: as its nodes say, else by their start times if it has any."""
-        collectives = nodes["kind"] == COLL
+        """The order of issue of a rank's collectives, and of sends that name their group: as its nodes say, else by
+        their start times if it has any."""
+        collectives, sends = nodes["kind"] == COLL, (nodes["kind"] == SEND) & (nodes["group"] >= 0)
         if (nodes["issue"][collectives] >= 0).any() or not trace.starts_us[collectives].any():
             return
-        issue = np.where(collectives, trace.starts_us, -1)
+        issue = np.where(collectives | (sends & (trace.starts_us > 0)), trace.starts_us, -1)
         later, earlier = chains(nodes["group"], issue)
         if find_cycle(len(nodes), np.concatenate([node, later]), np.concatenate([on, earlier])):
             self.note("start times", trace, np.flatnonzero(collectives)[:1])

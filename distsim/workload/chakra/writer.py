@@ -98,7 +98,7 @@ def _group_names(graph: Graph) -> list[str]:
 def _only_world(graph: Graph) -> bool:
     """Whether no group but that of all ranks in their order is there, under its usual name and in use."""
     return not graph.groups or (len(graph.groups) == 1 and graph.groups[0].name == WORLD[1]
-                                and bool((graph.nodes["kind"] == COLL).any())
+                                and bool((graph.nodes["group"] >= 0).any())
                                 and np.array_equal(graph.groups[0].ranks, np.arange(graph.ranks)))
 
 
@@ -135,6 +135,8 @@ def _attributes(values: Any, kind: int, duration_ps: int, group_names: list[str]
         yield "comm_src", "int32_val", rank if kind == SEND else peer
         yield "comm_dst", "int32_val", peer if kind == SEND else rank
         yield "comm_tag", "int32_val" if tag < 2**31 else "int64_val", tag
+    if kind == SEND and values["group"] >= 0:
+        yield "pg_name", "string_val", group_names[values["group"]].encode()
     if kind == COLL:
         yield "comm_type", "int64_val", int(values["collective"])
         yield "comm_size", "int64_val", int(values["size_bytes"])

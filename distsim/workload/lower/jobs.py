@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from distsim.workload.graph import COMP, FIXED, Graph, Group
-from distsim.workload.types import LABELS, Workload
+from distsim.workload.scale_up import ScaleUp
+from distsim.workload.types import LABELS, LOG_OP, ROLE_BEGIN, ROLE_END, ROLE_NODE, ROLE_TRANSFER, Workload
+
+LOGGED = (ROLE_NODE, ROLE_BEGIN, ROLE_END, ROLE_TRANSFER)       # roles of operations that "all" logs
 
 
 def graph_of_several(graphs: Sequence[Graph]) -> Graph:
@@ -49,7 +53,11 @@ def _joined(given: list[np.ndarray | None], missing: list[np.ndarray]) -> np.nda
 
 def label_parts(joined: Workload, parts: Sequence[Workload]) -> None:
     """Give a workload, whose operations are those of `parts` one after the other, the labels, instances, graph and
-    placement of those that come from graphs. Nothing when none does. The settings are those of the first graph."""
+    placement of those that come from graphs. Nothing when none does.
+
+    The settings are those of the first graph, with the scale-up groups of all, and logging of all operations when one
+    of them wants it, for the records of ranks.
+    """
     given = [part for part in parts if part.graph is not None]
     if not given:
         return
@@ -70,7 +78,35 @@ def label_parts(joined: Workload, parts: Sequence[Workload]) -> None:
     joined.labels, joined.instances = np.concatenate(labels), np.concatenate(tables)
     joined.graph = graph_of_several([part.graph for part in given])
     joined.placement = np.concatenate([part.placement for part in given if part.placement is not None])
-    joined.settings = given[0].settings
+    settings = [part.settings for part in given]
+    everything = any(one.log_ops == "all" for one in settings)
+    if everything:
+        joined.ops["flags"][np.isin(joined.labels["role"], LOGGED) & (joined.labels["rank"] >= 0)] |= LOG_OP
+    joined.settings = replace(settings[0], scale_up=_scale_up(given),
+                              log_ops="all" if everything else settings[0].log_ops)
+
+
+def _scale_up(parts: Sequence[Workload]) -> ScaleUp | None:
+    """The scale-up groups of all parts, None when no part has any. Groups keep their numbers unless an earlier part has
+    one of them; then all of the part are raised by the greatest so far and 1."""
+    if all(part.settings.scale_up is None for part in parts):
+        return None
+    group, subgroup = [], []
+    ids: list[int] = []
+    rates: list[tuple[int, int, int]] = []
+    for part in parts:
+        one, ranks = part.settings.scale_up, part.graph.ranks
+        if one is None:
+            group.append(np.full(ranks, -1, "i4"))
+            subgroup.append(np.full(ranks, -1, "i4"))
+            continue
+        group.append(np.where(one.group >= 0, one.group + len(ids), -1).astype("i4"))
+        subgroup.append(np.asarray(one.subgroup))
+        offset = max(ids) + 1 if set(ids) & set(one.ids) else 0
+        ids += [number + offset for number in one.ids]
+        rates += zip(one.rate_bps, one.switch_ps, one.cable_ps)
+    rate_bps, switch_ps, cable_ps = zip(*rates) if rates else ((), (), ())
+    return ScaleUp(np.concatenate(group), np.concatenate(subgroup), tuple(ids), rate_bps, switch_ps, cable_ps)
 
 
 def _unlabelled(count: int) -> np.ndarray:

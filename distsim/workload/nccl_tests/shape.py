@@ -27,7 +27,9 @@ from .spec import NcclTestsSpec
 NCCLS = ("ring", "chain", "nccl")        # what NCCL uses where the collective has it, else its first algorithm
 OPERATIONS_A_PHASE = 4_000_000
 FIRST_PID = 1000
+DEFAULT_BPS = 400 * 10**9        # of a NIC, when neither the section nor the fabric tells
 PATTERN_BYTES = 4096
+MOST_LOOKED_AT = 200_000          # transfers that are made only to see who sends to whom
 OWN_OPERATIONS = 4               # a rank's, a collective: launch, begin, end and a spare
 
 
@@ -46,7 +48,8 @@ class Pairs:
 class Shape:
     """The fixed part of a sweep.
 
-    placement : i4[ranks], host of each rank; hosts : of the fabric; server : ranks of a server.
+    placement : i4[ranks], host of each rank; hosts : of the fabric; server : ranks of a server; rate_bps : of a NIC,
+    for the tuner.
     """
 
     command: Command
@@ -54,8 +57,9 @@ class Shape:
     placement: np.ndarray
     hosts: int
     server: int
-    _known: dict[tuple[str, int], Pairs] = field(default_factory=dict, repr=False, compare=False)
-    _choices: dict[int, str] = field(default_factory=dict, repr=False, compare=False)
+    rate_bps: int
+    _known: dict[tuple[str, int, int], Pairs] = field(default_factory=dict, repr=False, compare=False)
+    _choices: dict[int, tuner.Choice] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def ranks(self) -> int:
@@ -114,56 +118,61 @@ class Shape:
         return np.stack([self.placement[src], self.placement[dst], self.scale_up.latency_ps(src, dst)], axis=1,
                         dtype="i8", casting="unsafe")
 
-    def choice(self, moved: Amount) -> str:
-        """Name of the algorithm of a size."""
+    def choice(self, moved: Amount) -> tuner.Choice:
+        """Algorithm and protocol of a size."""
         found = self._choices.get(moved.row_bytes)
         if found is None:
             found = self._choices[moved.row_bytes] = self._choose(moved)
         return found
 
-    def _choose(self, moved: Amount) -> str:
-        if self.spec.algorithm != "auto":
-            return self.spec.algorithm
+    def _choose(self, moved: Amount) -> tuner.Choice:
+        """The shortest by the tuner; the first where it says nothing."""
+        protocols = tuner.PROTOCOLS if self.spec.protocol == "auto" else (self.spec.protocol,)
+        choices = [tuner.Choice(name, protocol) for name in self._candidates() for protocol in protocols]
+        network = tuner.Network(self.rate_bps, int(self.spec.latency))
+        times = [tuner.estimate_us(self.command.program, choice.algorithm, moved.row_bytes, self.ranks,
+                                   self.cut(choice, moved), network) for choice in choices]
+        known = [(time, place) for place, time in enumerate(times) if time is not None]
+        return choices[min(known)[1] if known else 0]
+
+    def _candidates(self) -> tuple[str, ...]:
+        """Algorithms that NCCL would choose from."""
         program, names = self.command.program, algorithms(self.command.program)
+        if self.spec.algorithm != "auto":
+            return (self.spec.algorithm,)
         if program in tuner.RING_PROGRAMS and self.scale_up is not None and self.server > 1 \
                 and self.ranks % self.server == 0:
-            return tuner.HIERARCHICAL
+            return (tuner.HIERARCHICAL,)
         if program == "all_reduce":
-            network = tuner.Network(int(self.spec.rate), int(self.spec.latency))
-            by_ring, by_tree = (self.cut(name, moved) for name in (tuner.RING, tuner.DOUBLE_TREE))
-            size = max(1, moved.row_bytes)
-            ring_us = tuner.ring_us(size, self.ranks, by_ring, network)
-            tree_us = tuner.tree_us(size, self.ranks, by_tree, network)
-            return tuner.DOUBLE_TREE if tree_us < ring_us else tuner.RING
-        return next((name for name in NCCLS if name in names), names[0])
+            return (tuner.RING, tuner.DOUBLE_TREE)
+        return (next((name for name in NCCLS if name in names), names[0]),)
 
     def options(self, moved: Amount) -> Options:
         """How a size is cut."""
         return self.cut(self.choice(moved), moved)
 
-    def cut(self, algorithm: str, moved: Amount) -> Options:
-        """How a size would be cut by an algorithm."""
+    def cut(self, choice: tuner.Choice, moved: Amount) -> Options:
+        """How a size would be cut."""
         spec, program = self.spec, self.command.program
         chunk, parts = spec.chunk, spec.slices
         if chunk is None:
-            chunk = tuner.chunk_bytes(program, algorithm, spec.protocol, moved.row_bytes, self.ranks, self.servers,
-                                      spec.channels)
+            chunk = tuner.chunk_bytes(program, choice, moved.row_bytes, self.ranks, self.servers, spec.channels)
         if parts is None:
             part = moved.row_bytes // self.ranks // spec.channels
-            parts = tuner.slices(program, algorithm, spec.protocol, min(part, chunk or part))
-        return Options(channels=spec.channels, chunk_bytes=int(chunk), slices=parts, protocol=spec.protocol,
+            parts = tuner.slices(program, choice, min(part, chunk or part))
+        return Options(channels=spec.channels, chunk_bytes=int(chunk), slices=parts, protocol=choice.protocol,
                        server=self.server if spec.scale_up is not None else 1)
 
     def lower(self, graph: Graph, moved: Amount) -> Workload:
         """The tables of a phase."""
-        settings = Settings(algorithms={self.collective: self.choice(moved)}, options=self.options(moved),
+        settings = Settings(algorithms={self.collective: self.choice(moved).algorithm}, options=self.options(moved),
                             serialization=False, scale_up=self.scale_up, log_messages=False, log_ops="collectives")
         return lower(graph, settings, self.placement, self.hosts)
 
     def messages(self, moved: Amount) -> tuple[int, int]:
         """(messages, bytes on the wire) of one operation. InputError when the algorithm does not fit the ranks or the
         size comes to too many messages."""
-        name, options = self.choice(moved), self.options(moved)
+        name, options = self.choice(moved).algorithm, self.options(moved)
         asked = (self.collective, name, self.ranks, size_bytes(self.command.program, moved))
         try:
             return (int(collectives.message_count(*asked, options=options)),
@@ -175,21 +184,27 @@ class Shape:
     def pairs(self, moved: Amount, root: int) -> Pairs:
         """Who sends to whom in one operation.
 
-        Found from the same algorithm at a size that is not cut, so that a large collective costs no more to look at.
+        Found by making the transfers; those of a large operation from the same algorithm at a size that is not cut, so
+        that it costs no more to look at.
         """
-        key = (self.choice(moved), max(root, 0))
+        choice, options, root = self.choice(moved), self.options(moved), max(root, 0)
+        exact = self.messages(moved)[0] <= MOST_LOOKED_AT
+        key = (choice.algorithm, root, moved.row_bytes if exact else -1)
         if key not in self._known:
-            used = self.options(moved)
-            options = Options(channels=used.channels, protocol=used.protocol, server=used.server)
-            asked = collectives.expand(self.collective, key[0], self.ranks, PATTERN_BYTES * self.ranks,
-                                       root=key[1], options=options).transfers
-            total = int(asked["size_bytes"].sum())
-            over = asked if self.scale_up is None else asked[~self.scale_up.local(asked["src"], asked["dst"])]
-            both, place = np.unique(over["src"].astype("i8") * self.ranks + over["dst"], return_inverse=True)
-            self._known[key] = Pairs(self.placement[both // self.ranks], self.placement[both % self.ranks],
-                                     np.bincount(place, minlength=len(both)) / len(asked),
-                                     np.bincount(place, over["size_bytes"], minlength=len(both)) / total)
+            size = size_bytes(self.command.program, moved) if exact else PATTERN_BYTES * self.ranks
+            whole = Options(channels=options.channels, protocol=choice.protocol, server=options.server)
+            self._known[key] = self._pairs(collectives.expand(
+                self.collective, choice.algorithm, self.ranks, size, root=root,
+                options=options if exact else whole).transfers)
         return self._known[key]
+
+    def _pairs(self, asked: np.ndarray) -> Pairs:
+        total = max(1, int(asked["size_bytes"].sum()))
+        over = asked if self.scale_up is None else asked[~self.scale_up.local(asked["src"], asked["dst"])]
+        both, place = np.unique(over["src"].astype("i8") * self.ranks + over["dst"], return_inverse=True)
+        return Pairs(self.placement[both // self.ranks], self.placement[both % self.ranks],
+                     np.bincount(place, minlength=len(both)) / len(asked),
+                     np.bincount(place, over["size_bytes"], minlength=len(both)) / total)
 
     def operations_a_phase(self, moved: Amount) -> int:
         """Operations that one phase takes at most, so that its tables stay small."""
@@ -230,7 +245,8 @@ def shape_of(spec: NcclTestsSpec, command: Command, context: Context) -> Shape:
     if spec.algorithm != "auto" and spec.algorithm not in names:
         context.fail("algorithm", f"{spec.algorithm!r} is no algorithm of {command.program}; valid: auto, "
                                   f"{', '.join(names)}")
-    shape = Shape(command, spec, placement, context.hosts, server)
+    rate_bps = int(spec.rate or context.rate_bps or DEFAULT_BPS)
+    shape = Shape(command, spec, placement, context.hosts, server, rate_bps)
     if shape.fits:
         largest = amount(command.program, "int8", command.max_bytes, shape.ranks)
         messages = shape.messages(largest)[0]

@@ -38,12 +38,13 @@ class NcclTestsSpec(WorkloadSpec):
         default="auto", description="An algorithm of the collective (collectives/README.md), or auto: for all_reduce "
                                     "the shorter of ring and double-binary-tree, by rate and latency; with scale_up, "
                                     "hierarchical where there is one; else what NCCL has.")
-    protocol: Literal["simple", "ll", "ll128"] = Field(
-        default="simple", description="NCCL's protocol. ll puts twice, ll128 16/15 of the data on the wire; the "
-                                      "latency that they save is the GPU's and not simulated, so simple is the "
-                                      "shortest.")
-    rate: Annotated[Rate, Field(gt=0)] = Field(
-        default="400Gbps", description="Rate of a NIC, for the choice of auto; nothing else depends on it.")
+    protocol: Literal["auto", "simple", "ll", "ll128"] = Field(
+        default="auto", description="NCCL's protocol. ll puts twice, ll128 16/15 of the data on the wire. auto: the "
+                                    "shortest, by rate and latency; smaller chunks are all that ll and ll128 gain, "
+                                    "since the GPU's latency is not simulated.")
+    rate: Annotated[Rate, Field(gt=0)] | None = Field(
+        default=None, description="Rate of a NIC, for the choice of auto; nothing else depends on it. Default: the "
+                                  "slowest NIC's.")
     latency: Duration = spelled(
         "500ns", "What a message takes besides its bytes, for the choice of auto; nothing else depends on it.")
     channels: Annotated[int, Field(ge=1, le=64, strict=True)] = Field(
