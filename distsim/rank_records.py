@@ -32,6 +32,7 @@ def write_rank_records(session: Session, perf: np.ndarray, oplog: np.ndarray, en
     spec, workload = config.workload, model.workload
     assert workload is not None
     scale_up = workload.settings.scale_up
+    chakra = chakra_part(spec)
     wall = session.wall_times or [(model.start_ps, 0.0)]        # a run may end before the clock is read
     return write_chakra_records(ChakraRun(
         simulation=config.simulation, directory=str(session.output), prefix=prefix_of(spec), workload=workload,
@@ -40,8 +41,8 @@ def write_rank_records(session: Session, perf: np.ndarray, oplog: np.ndarray, en
         names=model.fabric.names[:model.fabric.hosts],
         rate_bps=model.fabric.links["rate_bps"][model.routes.up_link[:model.fabric.hosts]],
         algorithms=ALGORITHMS, ideal_time_ps=ideal_time_ps,
-        use_max_start=getattr(spec, "UseMaxAsCommCollectiveStartTime", True),
-        profiling_ps=profiling_ps(spec), annotate=config.parameters.EnableAnnotatedTraces,
+        use_max_start=getattr(chakra, "UseMaxAsCommCollectiveStartTime", True),
+        profiling_ps=profiling_ps(chakra), annotate=config.parameters.EnableAnnotatedTraces,
         scale_up_group=ids_of(scale_up), scale_up_subgroup=None if scale_up is None else scale_up.subgroup,
         control=workload.graph.control, computation=workload.graph.computation,
         wall_ps=np.array([at for at, _ in wall], "i8"), wall_us=np.array([us for _, us in wall]),
@@ -51,6 +52,11 @@ def write_rank_records(session: Session, perf: np.ndarray, oplog: np.ndarray, en
 def prefix_of(spec: Any) -> str:
     """What the annotated traces are named after: the traceset, or the kind of workload."""
     return os.path.basename(str(spec.file)) if spec.file else str(spec.kind)
+
+
+def chakra_part(spec: Any) -> Any:
+    """The section that says what is recorded: of several workloads the first of kind chakra."""
+    return next((part for part in getattr(spec, "parts", ()) if part.kind == "chakra"), spec)
 
 
 def profiling_ps(spec: Any) -> int:

@@ -239,6 +239,18 @@ def test_profiling_lists_what_runs(tmp_path):
     assert "R(1,0,1,[],[])" in waiting
 
 
+def test_beside_other_workloads_its_own_attributes_count(tmp_path):
+    """A flow of another pair goes on; the second of two parts is the traceset."""
+    section = chakra(tmp_path, *[trace(coll(1, 2))] * 2, ProfilingEnabled=True, ProfilingInterval=0.0000001,
+                     UseMaxAsCommCollectiveStartTime=False)
+    flow = {"kind": "flows", "flows": [{"from": 2, "to": 3, "size": "1B"}]}
+    run = replayed(tmp_path, {"kind": "several", "parts": [flow, section]})
+    assert column(run, STATS, "simulation_start_time_us") == close(EMPTY_IN + 0.015)
+    assert column(run, STATS, "use_max_as_collective_start_time") == [0]
+    assert (run.path / "replay-chakra-profiling-1-0.txt").read_text().startswith("CHAKRA PROFILING\n")
+    assert len(column(run, "perf", "metric_path")) == 7
+
+
 def test_annotated_traces(tmp_path):
     run = replayed(tmp_path, chakra(tmp_path, *SHARING))
     nodes = json.loads((run.path / "post_annotated" / "t.0.json").read_text())["nodes"]
