@@ -13,6 +13,7 @@ from records_cases import MS, ONE, counters, messages, pauses, ports, shard
 import distsim
 from distsim import api
 from distsim.errors import InputError, RunError
+from distsim.limits import Limits
 from distsim.records import Tick, open_records, write_run_json
 from distsim.state.tables import QUEUES
 
@@ -95,7 +96,7 @@ def test_run_in_process(engine, tmp_path):
     run = distsim.run(config, tmp_path / "out", seed=5, set={"workload.size": "1MB", "nic.on": True}, overwrite=True)
     assert (engine["path"], engine["set"]) == (str(config), ["workload.size=1MB", "nic.on=true", "seed=5"])
     assert engine["config"] == "loaded"
-    assert engine["options"] == {"ranks_expected": 1, "quiet": True, "overwrite": True}
+    assert engine["options"] == {"ranks_expected": 1, "quiet": True, "overwrite": True, "limits": Limits()}
     assert (run.exit_code, run.lines, run.info) == (3, ["a", "b"], {"status": "unfinished"})
     assert run.frame("perf").height == 2
 

@@ -230,3 +230,28 @@ def test_a_part_in_phases_puts_all_parts_in_step(monkeypatch: pytest.MonkeyPatch
     assert made.ops["user_id"].tolist() == [*range(1, 9), 9, 10]
 
 
+
+
+def test_an_alltoallv_sends_what_its_counts_say():
+    # Member 0 sends 10 B to 1 and nothing to 2; 1 sends 20 and 30 B, 2 sends 40 B to 0. Both groups, in two iterations.
+    counts = [["0B", "10B", "0B"], ["20B", "0B", "30B"], ["40B", "0B", "0B"]]
+    made = build(WORKLOADS["collective"].Spec(kind="collective", collective="all_to_all", counts=counts, iterations=2,
+                                              groups=[[0, 1, 2], [5, 4, 3]]), 6, 1)
+    sends = made.ops[made.ops["kind"] == SEND]
+    assert sorted(sends[["host", "dst", "size_bytes"]].tolist()) == sorted(
+        2 * [(0, 1, 10), (1, 0, 20), (1, 2, 30), (2, 0, 40), (5, 4, 10), (4, 5, 20), (4, 3, 30), (3, 5, 40)])
+
+
+@pytest.mark.parametrize(("fields", "message"), [
+    ({"collective": "all_reduce", "counts": [["0B"]]}, "only an all_to_all has them, not all_reduce"),
+    ({"collective": "all_to_all", "counts": [["0B", "1B"], ["2B"]]}, "2 rows need as many sizes each; one has 1"),
+])
+def test_counts_that_do_not_fit(fields, message):
+    with pytest.raises(ValueError, match=message):
+        WORKLOADS["collective"].Spec(kind="collective", **fields)
+
+
+def test_counts_of_another_number_of_ranks():
+    spec = WORKLOADS["collective"].Spec(kind="collective", collective="all_to_all", counts=[["0B", "1B"], ["2B", "0B"]])
+    with pytest.raises(InputError, match="2 rows do not fit a group of 3 ranks"):
+        build(spec, 3, 1)

@@ -75,6 +75,9 @@ class CollectiveSpec(ReplaySpec):
     size_counts: Literal["total", "member"] = Field(
         default="total", description="total: as said of size; member: all_gather and gather send so much from every "
                                      "rank, as comm_size in Chakra traces.")
+    counts: tuple[tuple[MessageSize, ...], ...] | None = Field(
+        default=None, description="Of an all_to_all whose members send different sizes (alltoallv): row i holds what "
+                                  "member i of every group sends to each member; size is then not used.")
     root: HostNumber = Field(default=0, description="Place in its group of the root of a broadcast, reduce, gather or "
                                                     "scatter.")
     iterations: Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)] = Field(
@@ -95,6 +98,17 @@ class CollectiveSpec(ReplaySpec):
     synchronize: bool = Field(default=False, description="Every group passes a barrier of empty messages before each "
                                                          "collective, as CommCollectiveSynchronization.")
     start: StartTime = spelled("0s", "Start of the first collective after the workload's start.")
+
+    @model_validator(mode="after")
+    def _counts_fit(self) -> CollectiveSpec:
+        if self.counts is None:
+            return self
+        if self.collective != "all_to_all":
+            raise ValueError(f"counts: only an all_to_all has them, not {self.collective}")
+        wide = next((row for row in self.counts if len(row) != len(self.counts)), None)
+        if wide is not None:
+            raise ValueError(f"counts: {len(self.counts)} rows need as many sizes each; one has {len(wide)}")
+        return self
 
     @model_validator(mode="after")
     def _algorithm_exists(self) -> CollectiveSpec:
@@ -150,7 +164,25 @@ def graph_of(spec: CollectiveSpec, context: Context) -> Graph:
     deps = np.zeros(len(later), DEPS)
     deps["node"], deps["on"] = later, later - 1
     names = ["world"] if spec.groups is None else [str(number) for number in range(len(groups))]
-    return Graph(ranks, nodes, deps, [Group(name, part.astype("i4")) for name, part in zip(names, groups)])
+    graph = Graph(ranks, nodes, deps, [Group(name, part.astype("i4")) for name, part in zip(names, groups)])
+    if spec.counts is not None:
+        graph.counts = _counts(spec, graph, context)
+    return graph
+
+
+def _counts(spec: CollectiveSpec, graph: Graph, context: Context) -> dict[int, np.ndarray]:
+    """Graph.counts of an alltoallv: what each node's rank sends to the members of its group."""
+    table = np.array(spec.counts, "i8")
+    found = {}
+    for group in graph.groups:
+        if len(group.ranks) != len(table):
+            context.fail("counts", f"{len(table)} rows do not fit a group of {len(group.ranks)} ranks")
+        for place, rank in enumerate(group.ranks):
+            for row in np.flatnonzero((graph.nodes["rank"] == rank)
+                                      & (graph.nodes["group"] == graph.groups.index(group))):
+                found[int(row)] = table[place]
+                graph.nodes["size_bytes"][row] = table[place].sum()
+    return found
 
 
 _ROOTED = tuple(COLLECTIVES[number] for number in (BROADCAST, REDUCE, GATHER, SCATTER))
