@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from .fabric.routing import build_routes
 from .fabric.types import Fabric
 from .parameters import buffer_rows, needs_shared, nic_row, switch_row, watch_row
 from .projection import Projection, Senders, project_estimate
+from .state.lookahead import notices_of
 from .state.model import Model, number_messages
 from .state.tables import BUFFER, CLASSES
 from .workload.types import SEND, Workload
@@ -62,10 +64,14 @@ def assemble(config: Config, *, eager: bool = False, foresee: Callable[[Projecti
     if late:
         first = workload.ops["user_id"][late[0]]
         warnings.append(f"{len(late)} flows start after the run has stopped (first: id {first}) and never run")
-    return Model(fabric, routes, number_messages(workload), nicpar, nic_param, swpar, switch_param, seed=config.seed,
+    model = Model(fabric, routes, number_messages(workload), nicpar, nic_param, swpar, switch_param, seed=config.seed,
                  start_ps=config.workload_start_ps, trigger_delay_ps=config.trigger_delay_ps, shared=shared,
                  buffers=buffers, failed=failed_links(config, fabric), watch=watch_row(config), warnings=warnings,
-                 workload=workload, notices=workload.notices)
+                 workload=workload)
+    if workload.notices is None:
+        return model
+    # those of the first phase too: a part without phases foresees nothing
+    return replace(model, notices=np.concatenate([workload.notices, notices_of(model)]))
 
 
 def failed_links(config: Config, fabric: Fabric) -> np.ndarray:

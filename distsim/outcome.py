@@ -19,7 +19,6 @@ from .results_summary import Totals, Unfinished, collective_lines, flow_statisti
 from .state import tables as t
 from .state.allocate import cell, to_array
 from .unfinished import LISTED, undone_facts
-from .workload.types import SEND
 
 if TYPE_CHECKING:
     from .session import Session
@@ -43,6 +42,7 @@ def rank_totals(session: Session) -> dict[str, Any]:
         "in_flight": cell(state.pools, t.P_PACKET, "used"),
         "retransmitted": int(counters["num_rtx"].sum()),
         "oplog": np.concatenate([np.zeros(0, t.OPLOG), *session.phases.oplog]).tobytes(),
+        "on_fabric": np.concatenate([np.zeros(0, bool), *session.on_fabric]).tobytes(),
         "perf": perf.tobytes(), "files": session.records.files(), "wall": session.wall | wall,
         "windows": exchange.windows, "packets_exchanged": exchange.packets_sent, "nodes": len(session.here.nodes),
         "cpu_s": time.process_time(), "loop_cpu_s": session.loop_cpu_s, "peak_memory_mb": peak_memory_mb(),
@@ -52,7 +52,9 @@ def rank_totals(session: Session) -> dict[str, Any]:
 def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     """On rank 0: write run.json; the final table and the exit code. RunError when run.json cannot be written."""
     perf = np.frombuffer(b"".join(rank.pop("perf") for rank in ranks), t.PERF)
-    perf = perf[np.lexsort([perf["op"], perf["node"], perf["time_ps"]])]
+    order = np.lexsort([perf["op"], perf["node"], perf["time_ps"]])
+    on_fabric = np.frombuffer(b"".join(rank.pop("on_fabric") for rank in ranks), bool)
+    perf, fabric = perf[order], perf[order[on_fabric[order]]]
     total = {name: sum(rank[name] for rank in ranks) for name in SUMMED}
     status, code = "finished", EXIT_OK
     if total["undone"]:
@@ -70,7 +72,7 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
         collectives = collective_times(session, oplog)
     limited = records.limit_warnings(files, session.config.parameters.MaxRecordRows)
     session.model.warnings.extend(limited)
-    perf = over_the_fabric(session, perf)
+    perf = fabric
     info = run_info(session, status, total, perf, files, ranks)
     info["collectives"] = collectives
     records.write_run_json(session.output, session.config.simulation, info)
@@ -84,19 +86,17 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     return {"exit_code": code, "lines": lines, "info": info}
 
 
-def over_the_fabric(session: Session, perf: np.ndarray) -> np.ndarray:
-    """The rows of messages that went over the fabric; those of scale-up groups say nothing of its links."""
-    messages = session.model.messages
-    if not len(perf) or messages.first_op:         # runs of several phases have no such rows
-        return perf
-    return np.asarray(perf[messages.ops["kind"][perf["op"]] == SEND])
-
-
 def end_ps(session: Session, ranks: list[dict[str, Any]]) -> int:
     """When the run was over: its stop or interruption, or the last event anywhere when nothing was left."""
-    if session.simulation.interrupted or session.simulation.now_ps >= session.config.stop_ps:
+    if session.simulation.interrupted or session.simulation.stopped:
         return session.simulation.now_ps
     return max(rank["last_event_ps"] for rank in ranks)
+
+
+def simulated_ps(session: Session, ranks: list[dict[str, Any]]) -> int:
+    """How far time went: `end_ps`, or the periodic rows after it."""
+    due_ps, clocks = session.simulation.due_ps, session.simulation.clocks
+    return max([end_ps(session, ranks), *(due_ps[name] - clocks[name] for name in clocks)])
 
 
 def final_totals(session: Session, total: dict[str, int], info: dict[str, Any], ranks: list[dict[str, Any]]) -> Totals:
@@ -107,7 +107,7 @@ def final_totals(session: Session, total: dict[str, int], info: dict[str, Any], 
     return Totals(
         flows=session.flows, finished=total["sends_done"], waiting_count=total["waiting"],
         waiting=[text for _, text in waiting], retransmitted=total["retransmitted"], hops=total["hops"],
-        loop_seconds=info["wall"]["busy_s"], simulated_ps=session.simulation.now_ps,
+        loop_seconds=info["wall"]["busy_s"], simulated_ps=simulated_ps(session, ranks),
         packets={"sent": total["created"], "delivered": total["delivered"], "trimmed": total["trimmed"],
                  "dropped": total["dropped"], "in flight": total["in_flight"]},
         unfinished_count=total["unfinished"],
@@ -145,7 +145,7 @@ def run_info(session: Session, status: str, total: dict[str, int], perf: np.ndar
         "flows": {"total": session.flows, "finished": total["sends_done"], "unfinished": total["unfinished"]},
         "fct_us": {"mean": flows.mean_ps / 1e6, "p50": flows.p50_ps / 1e6, "p99": flows.p99_ps / 1e6,
                    "max": flows.max_ps / 1e6, "last": max(0, flows.last_ps - config.workload_start_ps) / 1e6},
-        "simulated_s": session.simulation.now_ps / 1e12,
+        "simulated_s": simulated_ps(session, ranks) / 1e12,
         "wall": wall | {"busy_s": busy}, "hops_per_s": total["hops"] / busy if busy > 0 else 0.0, "compiled": COMPILED,
         "files": files,
     } | {name: [rank[name] for rank in ranks]

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .errors import DistsimError, InputError
 from .kernels.handle import Holder
 from .parallel.comm import Communicator
 from .state import tables as t
@@ -20,6 +21,8 @@ from .state.network import Placement
 from .state.phase import next_phase
 from .state.view import State
 from .workload.types import LOCAL, SEND, Phase, Workload
+
+MOST_OPS = 2**31 - 1          # operation ids are i4
 
 
 class Phases:
@@ -52,13 +55,24 @@ class Phases:
         if any(found[0] for found in everyone):
             return False
         rows = np.concatenate([np.frombuffer(found[3], t.OPLOG) for found in everyone])
-        self.end_ps = max(found[1] for found in everyone)
+        self.end_ps = max(self.model.start_ps, *(found[1] for found in everyone))
         phase = self._phase(len(workload.ops), self.end_ps, rows)
-        following = workload.following(phase)
+        following = self._following(workload, phase)
         if following is None:
             return False
         self._load(following, max(phase.end_ps + following.pause_ps, *(found[2] for found in everyone)))
         return True
+
+    def _following(self, workload: Workload, phase: Phase) -> Workload | None:
+        """The next phase. An error is the same on every rank; one that is not becomes everyone's."""
+        assert workload.following is not None
+        following, error = None, None
+        try:
+            following = workload.following(phase)
+        except DistsimError as found:
+            error = found
+        self._comm.agree(error)
+        return following
 
     def _phase(self, count: int, end_ps: int, rows: np.ndarray) -> Phase:
         began, done = np.full(count, -1, "i8"), np.full(count, -1, "i8")
@@ -69,6 +83,9 @@ class Phases:
 
     def _load(self, workload: Workload, start_ps: int) -> None:
         before = self.model.messages
+        if before.end_op + len(workload.ops) > MOST_OPS:
+            raise InputError(f"phases so far have {before.end_op:,} operations, the next has {len(workload.ops):,}; "
+                             f"one run can number {MOST_OPS:,}", where="workload")
         messages = number_messages(workload, before.end_op, before.end_rx)
         self.model = replace(self.model, messages=messages, start_ps=start_ps, workload=workload)
         self.model.check_notices()

@@ -22,7 +22,7 @@ from .limits import Limits
 from .outcome import conclude, rank_totals
 from .parallel.comm import Communicator
 from .parallel.partition import partition
-from .phases import Phases, undone
+from .phases import Phases, last_event_ps, undone
 from .progress import Progress
 from .projection import LONG_S, Projection, Senders, check_projection, project
 from .shard import clocks, shard_of, switches, tick_of
@@ -32,6 +32,7 @@ from .state.allocate import cell
 from .state.build import build, close_pauses
 from .state.lookahead import notices_of
 from .watching import Watching
+from .workload.types import LOCAL, SEND
 
 if TYPE_CHECKING:
     from .config import Config
@@ -53,6 +54,7 @@ class Session:
         self.quiet = quiet or comm.rank != 0
         self.begin_s = self.loop_begin_s = time.perf_counter()
         self.perf: list[np.ndarray] = []
+        self.on_fabric: list[np.ndarray] = []              # of each row of perf: not in a scale-up group
         self.jobs: list[LaunchedJob] = []
         self.wall_times: list[tuple[int, float]] = []       # (simulated ps, wall us since the loop began)
         self.wall: dict[str, float] = {}
@@ -98,7 +100,9 @@ class Session:
 
     def _build(self) -> None:
         self.model = assemble(self.config, eager=eager_wanted(), foresee=self._foresee)
-        near = notices_of(self.model) if self.model.notices is None else self.model.notices
+        near = self.model.notices            # of scale-up groups; what triggers tell each other does not count
+        if near is None and (self.model.messages.ops["kind"] == LOCAL).any():
+            near = notices_of(self.model)
         self.owner = partition(self.model.fabric, self.comm.size, near=near)
         self._project()
         self.initial, self.here = build(self.model, self.owner, self.comm.rank, twin=not COMPILED)
@@ -179,15 +183,18 @@ class Session:
         """Close the logs of the jobs that were run, and their measurements. Returns the first error."""
         if not self.jobs:
             return error
-        mine = error is not None or self.simulation.interrupted or bool(undone(self.simulation.state))
-        failed = any(self.comm.everyone(mine))
+        state, cut_off = self.simulation.state, self.simulation.interrupted or self.simulation.stopped
+        mine = [error is not None or cut_off or bool(undone(state)), last_event_ps(state)]
+        found = self.comm.everyone(mine)
+        failed = any(one[0] for one in found)
+        last_ps = self.simulation.now_ps if cut_off else max(one[1] for one in found)
         for job in self.jobs:
             over = not failed or is_over(job, self.model.workload)
             end_ps = end_of(job, self.model.workload, self.phases.end_ps)
             try:
-                job.end(end_ps if over else max(end_ps, self.simulation.now_ps), over)
-            except DistsimError as found:
-                error = error or found
+                job.end(end_ps if over else max(end_ps, last_ps), over)
+            except DistsimError as broken:
+                error = error or broken
         return error
 
     def _write_failed(self, error: DistsimError) -> None:
@@ -218,6 +225,8 @@ class Session:
     def _on_rows(self, name: str, rows: np.ndarray) -> None:
         if name == "perf":
             self.perf.append(rows.copy())
+            messages = self.model.messages
+            self.on_fabric.append(messages.ops["kind"][rows["op"] - messages.first_op] == SEND)
         if name == "oplog":
             self.phases.take(rows)
         else:

@@ -86,6 +86,7 @@ class Simulation:
     timing: Timing = field(default_factory=Timing)
     now_ps: int = 0
     interrupted: bool = False
+    stopped: bool = False      # the time was up before everything was done
     error: DistsimError | None = None      # of this rank's records; tells the others at the next exchange
 
     def __post_init__(self) -> None:
@@ -152,6 +153,7 @@ class Simulation:
         if self.interrupted:
             return
         if nearest_ps < NEVER_PS:                # the time is up
+            self.stopped = True
             self._ticks_until(self.stop_ps)
             self.now_ps = self.stop_ps
             return

@@ -10,7 +10,7 @@ from simkit import FOREVER, KERNELS, Rank, run_rank, swap_packets
 from distsim.parallel.comm import Serial
 from distsim.phases import Phases
 from distsim.state import tables as t
-from distsim.state.allocate import cell, to_array
+from distsim.state.allocate import cell, set_cell, to_array
 from distsim.state.verify import verify
 from distsim.workload.types import LOG_OP, ON_LOCAL, Phase, Workload
 
@@ -25,6 +25,9 @@ class Together:
 
     def everyone(self, value: object) -> list:
         return self.said
+
+    def agree(self, error: Exception | None) -> None:
+        assert error is None
 
 
 def phased(first: Workload, rest: list[Workload], seen: list[Phase]) -> Workload:
@@ -52,7 +55,7 @@ def run_phases(made, owner: np.ndarray) -> list[tuple]:
             for rank, one in zip(ranks, phases, strict=True):
                 used = cell(rank.holder.state.pools, t.P_OPLOG, "used")
                 one.take(to_array(rank.holder.state.oplog[:used], t.OPLOG))
-                rank.holder.state.pools["used"][t.P_OPLOG] = 0
+                set_cell(rank.holder.state.pools, t.P_OPLOG, "used", 0)
             if len(ranks) > 1:
                 together.said = [said_by(rank, one) for rank, one in zip(ranks, phases, strict=True)]
             went = [one.go_on() for one in phases]

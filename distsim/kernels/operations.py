@@ -31,9 +31,11 @@ from ..state.tables import (
 )
 from .groups import join_group, join_turn, ready_at_tail
 from .jit import kernel, once, small
+from .links import fault
 from .monitor import log_event
 from .pending import pop_pending, push_pending
 from .pools import take_packet, take_slots, take_tx
+from .status import FAULT_EARLY
 from .work import begin_work, end_work, log_op
 
 FIRST_TX_ID, LAST_TX_ID = 1, 32767
@@ -69,6 +71,8 @@ def tell(s, nic_row, first, count, now_ps):
     """Tell every operation on the list: at once on this NIC, the edge's delay later elsewhere."""
     for e in range(first, first + count):
         edge = s.edges[e]
+        if edge.nic != nic_row and now_ps + edge.delay_ps < s.clock[0].end_ps:
+            fault(s, FAULT_EARLY, s.nics[nic_row].node, now_ps + edge.delay_ps)
         if edge.nic >= 0:
             nic = s.nics[edge.nic]
             at = now_ps if edge.nic == nic_row else now_ps + edge.delay_ps
@@ -245,7 +249,8 @@ def go_on(s, nic_row, row, now_ps):
     """An operation that has started comes up again."""
     op = s.ops[row]
     if op.kind == DELAY:
-        finish(s, nic_row, op, now_ps)
+        if now_ps >= op.mark_ps:
+            finish(s, nic_row, op, now_ps)
     elif op.kind == LOCAL_IN and op.deps_left == 0:
         if now_ps >= op.ready_ps:
             finish(s, nic_row, op, now_ps)
@@ -258,9 +263,11 @@ def go_on(s, nic_row, row, now_ps):
                 push_pending(s, s.nics[nic_row], max(now_ps, op.ready_ps), row)
         else:
             op.state = OP_SENT
-            delay_ps = tell_half(s, nic_row, op, now_ps)
+            op.mark_ps = now_ps + 2 * tell_half(s, nic_row, op, now_ps)
+            if op.queue_next >= 0:
+                tell_half(s, nic_row, s.ops[op.queue_next], now_ps)
             sent(s, nic_row, op, now_ps)
-            push_pending(s, s.nics[nic_row], now_ps + 2 * delay_ps, row)
+            push_pending(s, s.nics[nic_row], op.mark_ps, row)
 
 
 @once
@@ -272,9 +279,10 @@ def run_operation(s, nic_row, now_ps):
     if op.state == OP_DONE:
         return                       # one of several notices had started it already
     if op.state == OP_SENT:          # a LOCAL is acknowledged
-        s.clock[0].sends_done += 1
-        write_perf(s, nic, op, now_ps)
-        finish(s, nic_row, op, now_ps)
+        if now_ps >= op.mark_ps:
+            s.clock[0].sends_done += 1
+            write_perf(s, nic, op, now_ps)
+            finish(s, nic_row, op, now_ps)
         return
     if op.state == OP_ACTIVE:
         go_on(s, nic_row, row, now_ps)
@@ -295,8 +303,7 @@ def run_operation(s, nic_row, now_ps):
         else:
             start_message(s, nic_row, row, now_ps)
     elif op.kind == DELAY:
-        push_pending(s, nic, now_ps + op.work_ps, row)
-    else:
-        if op.kind == LOCAL:
-            tell_half(s, nic_row, op, now_ps)
-        begin_work(s, nic_row, row, now_ps)
+        op.mark_ps = now_ps + op.work_ps
+        push_pending(s, nic, op.mark_ps, row)
+    elif begin_work(s, nic_row, row, now_ps) and op.kind == LOCAL:
+        tell_half(s, nic_row, op, now_ps)

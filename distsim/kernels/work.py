@@ -82,11 +82,13 @@ def begin_work(s, nic_row, row, now_ps):
             while s.ops[other].queue_next >= 0:
                 other = s.ops[other].queue_next
             s.ops[other].queue_next = row
-            return
+            op.mark_ps = NEVER
+            return False
     w.virtual_ps = virtual_now(w, now_ps)
     w.last_ps = now_ps
     enter(s, w, row)
     schedule(s, s.nics[nic_row], w)
+    return True
 
 
 @once

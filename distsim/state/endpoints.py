@@ -140,7 +140,7 @@ def pending_table(model: Model, nics: np.ndarray, ops: np.ndarray, op_at: np.nda
         room[ops["kind"] == kind] = entries
     if ops["any_of"].any():
         fan_in = np.bincount(model.messages.edges["dst"], minlength=len(model.messages.ops))[op_at]
-        room = np.where(ops["any_of"] != 0, np.maximum(fan_in, room), room)
+        room = np.where(ops["any_of"] != 0, fan_in + room, room)      # late notices stay until their time
     per_nic = np.bincount(ops["nic"], weights=room, minlength=len(nics)).astype("i8")
     nics["heap_room"] = per_nic
     nics["heap_begin"] = np.cumsum(per_nic) - per_nic

@@ -91,7 +91,9 @@ class Model:
         """ValueError (a bug) when this phase's notices are not among those that the windows were made for."""
         from .lookahead import notices_of
 
-        known = {(a, b): delay for a, b, delay in self.notices.tolist()} if self.notices is not None else {}
+        known: dict[tuple[int, int], int] = {}
+        for a, b, delay in self.notices.tolist() if self.notices is not None else []:
+            known[a, b] = min(delay, known.get((a, b), delay))
         for a, b, delay in notices_of(self).tolist():
             if delay < known.get((a, b), 1 << 62):
                 raise ValueError(f"a notice from host {a} to {b} after {delay} ps was not foreseen")
