@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from distsim.api import Run, open, run
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = ["Run", "__version__", "open", "run"]
 
 

@@ -75,6 +75,7 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     perf = fabric
     info = run_info(session, status, total, perf, files, ranks)
     info["collectives"] = collectives
+    info["jobs"] = jobs_info(session)
     records.write_run_json(session.output, session.config.simulation, info)
     totals = final_totals(session, total, info, ranks)
     lines = summary_lines(perf, totals, link_goodput_gbps(session), files, str(session.output))
@@ -84,6 +85,15 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     if status == "interrupted":
         lines.append("interrupted: the records hold what was simulated until then")
     return {"exit_code": code, "lines": lines, "info": info}
+
+
+def jobs_info(session: Session) -> list[dict[str, Any]]:
+    """Parts of a workload in several parts of which some run in phases: name, whether it was over, and its last
+    completion, us after the workload's start."""
+    workload = session.model.workload
+    lanes = workload.lanes.lanes if workload is not None and workload.lanes is not None else []
+    return [{"name": lane.name, "over": lane.workload is None,
+             "end_us": max(0, lane.end_ps - session.config.workload_start_ps) / 1e6} for lane in lanes]
 
 
 def end_ps(session: Session, ranks: list[dict[str, Any]]) -> int:

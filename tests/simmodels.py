@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import numpy as np
+from simworks import add_works
 
 from distsim.config.nic import Nic
 from distsim.config.parameters import SimulationParameters
@@ -16,19 +17,14 @@ from distsim.parameters import buffer_rows, needs_shared, nic_row, switch_row
 from distsim.state import tables as t
 from distsim.state.model import Model, number_messages
 from distsim.workload.types import (
-    COMPUTE,
-    DELAY,
     EDGES,
     JOIN,
     LOCAL,
-    LOCAL_IN,
     LOG_MESSAGE,
     LOG_OP,
     ON_FIRE,
-    ON_LOCAL,
     ON_RECV_DONE,
     ON_SEND_DONE,
-    ON_SENT,
     OPS,
     SEND,
     TRIGGER_DELAY,
@@ -87,46 +83,10 @@ def make_workload(rng: random.Random, hosts: int, flows: int) -> Workload:
         ops.append([join + 2, SEND, 0, src, (src + 1) % hosts, 9000, 0, 1])
         edges.append((join, join + 1, ON_FIRE))
     if rng.random() < 0.7:
-        for _ in range(rng.randint(1, flows)):
-            add_work(rng, hosts, ops, edges)
+        add_works(rng, hosts, ops, edges, rng.randint(1, flows))
     rows = op_rows(ops)
     rows["flags"] |= np.array([rng.choice([0, LOG_OP]) for _ in ops], "u1")
     return Workload(rows, edge_rows(edges))
-
-
-def add_work(rng: random.Random, hosts: int, ops: list[list], edges: list[tuple]) -> None:
-    """One more operation that shares an NPU, takes its time, or goes over the scale-up port; others wait for it."""
-    host = rng.randrange(hosts)
-    kind = rng.choice([COMPUTE, COMPUTE, DELAY, LOCAL, LOCAL])
-    row = len(ops)
-    dst = rng.choice([h for h in range(hosts) if h != host]) if kind == LOCAL else -1
-    work = rng.choice([0, 1, 999, 100_000, 100_000, 3_000_000])
-    ops.append([row + 1, kind, 0, host, dst, 40_000, rng.choice([0, 0, 7, 1_000_000]), 0, rng.choice([0, 0, 5_000]),
-                work])
-    for before in rng.sample(range(row), min(row, rng.choice([0, 1, 2]))):
-        connect(rng, ops, edges, before, row)
-    ends = [row]
-    if kind == LOCAL:
-        ops.append([row + 2, LOCAL_IN, 0, dst, host, 40_000, 0, 0, 0, work])
-        edges.append((row, row + 1, ON_LOCAL, rng.choice([1, 1_000, 100_000, 936_000])))
-        ends.append(row + 1)
-    if rng.random() < 0.7:               # something waits for it
-        end = rng.choice(ends)
-        at = ops[end][3]
-        size, delay = rng.choice([0, 9_000]), rng.choice([0, 2_000])
-        ops.append([len(ops) + 1, SEND, 0, at, (at + 1) % hosts, size, 0, 0, delay, 0])
-        connect(rng, ops, edges, end, len(ops) - 1)
-
-
-def connect(rng: random.Random, ops: list[list], edges: list[tuple], src: int, dst: int) -> None:
-    """Let `dst` wait for one of the reports of `src`, of those that its kind makes."""
-    kind = ops[src][1]
-    whens = {SEND: [ON_SEND_DONE, ON_RECV_DONE, ON_SENT], LOCAL: [ON_SEND_DONE, ON_SENT]}.get(kind, [ON_FIRE])
-    when = rng.choice(whens)
-    if when == ON_SENT and ops[src][3] != ops[dst][3]:
-        when = ON_SEND_DONE
-    edges.append((src, dst, when))
-    ops[dst][7] += 1
 
 
 def op_rows(ops: list) -> np.ndarray:

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 needs_mpi = pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
 ENGINE = '''
 import os, sys, time, types
-def run_config(config, output, *, ranks_expected, quiet, overwrite):
+def run_config(config, output, *, ranks_expected, quiet, overwrite, limits):
     from mpi4py import MPI
     from distsim.errors import InputError
     comm, mode, here = MPI.COMM_WORLD, os.environ["STANDIN"], str(output)

@@ -64,6 +64,7 @@ def test_every_job_has_its_log_and_its_measurement(tmp_path: Path):
         assert f'measurement="{name}-bandwidth"' in (tmp_path / f"two-{name}-metrics.prom").read_text()
     assert ends["a"] < ends["b"]                  # a ends while b goes on
     assert run.lines[0] == "# job a"
+    assert [(job["name"], job["over"]) for job in run.info["jobs"]] == [("a", True), ("b", True), ("part-2", True)]
 
 
 def test_a_job_that_had_ended_when_the_run_was_stopped_succeeded(tmp_path: Path):

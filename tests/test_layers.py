@@ -19,11 +19,13 @@ ALLOWED = {
     "config": {"config", "fabric", "workload", "measure.section", "errors", "quantities", "textfile"},
     "records": {"records", "state", "fabric.address", "workload.types", "workload.graph", "errors"},
     "measure": {"measure", "config.yaml_reader", "config.problems", "errors", "quantities"},
+    "cluster": {"cluster", "config", "fabric", "workload", "errors", "quantities"},
     "parallel": {"parallel", "kernels", "state", "fabric.types", "errors"},
 }
 OUTSIDE = {"numba": {"kernels"}, "llvmlite": {"kernels"}, "mpi4py": {"parallel"}, "click": {"cli"},
-           "polars": {"records", "api.py"}, "msgpack": {"parallel"}, "re2": {"measure"}, "celpy": {"measure"},
-           "prometheus_client": {"measure"}, "google": {"workload"}}
+           "polars": {"records", "api.py"}, "msgpack": {"parallel"}, "re2": {"measure"},
+           "celpy": {"measure", "workloadrun"}, "jsonpatch": {"workloadrun"}, "prometheus_client": {"measure"},
+           "google": {"workload"}}
 
 
 def imports(path: Path) -> set[str]:

@@ -251,6 +251,14 @@ def test_steady_stops_simulating_and_says_so():
     assert len(table) == 21
 
 
+def test_steady_warms_up_on_no_size_that_it_may_not_simulate():
+    section = spec("all_reduce_perf -b 4M -e 512M -f 2 -n 1 -w 1", steady=True, algorithm="ring", protocol="simple")
+    phases, report = run(section, 2, lambda ran: 5 * US + 40 * ran.step.moved.row_bytes)
+    assert [step[1] >> 20 for step in order(phases) if step[0] != "timed"] == [4, 8]
+    lines = report.take_lines()
+    assert lines.count("# distsim: steady: the warm-up is not simulated above 8388608 bytes") == 1
+
+
 def test_steady_is_not_used_unasked_nor_while_the_rate_still_changes():
     phases, report = run(spec("all_reduce_perf -b 8M -e 256M -f 2 -n 1 -w 0", algorithm="ring", protocol="simple"), 2,
                          lambda ran: 40 * ran.step.moved.row_bytes)

@@ -8,7 +8,7 @@ import click
 
 import distsim
 
-COMMANDS = ("run", "validate", "topology", "bandwidth", "trace", "configs")
+COMMANDS = ("run", "validate", "topology", "cluster", "workloadrun", "bandwidth", "trace", "configs")
 
 
 class LazyGroup(click.Group):

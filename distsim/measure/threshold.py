@@ -55,7 +55,7 @@ class Threshold:
         if value is None:
             return Verdict(self.key, self.expression, None, False,
                            f'Threshold "{self.key}" not evaluated, so it fails: {why}')
-        passed = self._holds(value)
+        passed = self.holds(value)
         violated = f'Threshold "{self.key}" violated: measured {value:.4f}, expression: {self.expression}'
         return Verdict(self.key, self.expression, value, passed, "" if passed else violated)
 
@@ -69,7 +69,7 @@ class Threshold:
             return None, "a bandwidth measurement does not measure it"
         return max(float(row.busbw if self.key == BUS else row.algbw) for row in status.results), ""
 
-    def _holds(self, value: float) -> bool:
+    def holds(self, value: float) -> bool:
         """Whether the expression is true; an expression that fails at this value does not hold."""
         try:
             return self._evaluate(value)

@@ -44,6 +44,7 @@ PARTS = Kinds({
     "simai": "simai",
     "hpcc": "hpcc_flows",
     "nccl-tests": "nccl_tests",
+    "training": "steps",
 })
 WORKLOADS = Kinds({**PARTS.modules, "several": "several"})
 

@@ -83,6 +83,7 @@ class Sweep:
         self._steps = steps(command, shape.ranks) if shape.fits else iter(())
         self._running: _Running | None = None
         self._halves: list[Measured] = []
+        self._said = False
         self._series = (Series(shape.steady_from_bytes), Series(shape.steady_from_bytes))
         self._series_key: tuple[Any, ...] = ()
         self._now_ps = 0
@@ -97,7 +98,7 @@ class Sweep:
         """What is simulated at most, for a projection (with `steady` it may be less)."""
         once = replace(self.command, cycles=1)
         for step in steps(once, self.shape.ranks) if self.shape.fits else ():
-            if step.moved.part_bytes and not step.in_place:
+            if step.moved.part_bytes and not step.in_place and not self._left_out(step):
                 messages, wire_bytes = self.shape.messages(step.moved)
                 times = 2 * self.command.cycles if step.timed else 1        # out-of-place and in-place
                 yield Volume(times * self._operations(step), messages, wire_bytes,
@@ -119,11 +120,22 @@ class Sweep:
         for step in self._steps:
             if step.moved.part_bytes == 0:
                 self._idle(step)
+            elif self._left_out(step):
+                self._say_left_out()
             elif not self._extrapolate(step):
                 self._running = _Running(step, self._operations(step))
                 return self._phase()
         self.report.finish()
         return None
+
+    def _left_out(self, step: Step) -> bool:
+        """Whether a warm-up is of a size that `steady` may not simulate at all."""
+        return self.shape.steady and not step.timed and step.moved.row_bytes > self.shape.steady_from_bytes
+
+    def _say_left_out(self) -> None:
+        if not self._said:
+            self._said = True
+            self.report.note(f"steady: the warm-up is not simulated above {self.shape.steady_from_bytes} bytes")
 
     def _operations(self, step: Step) -> int:
         return self.command.operations if step.timed else self.command.warm_up
