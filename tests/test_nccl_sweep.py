@@ -245,10 +245,22 @@ def test_steady_stops_simulating_and_says_so():
     after = lines[lines.index(found[-1]) + 1]
     assert after == f"# distsim: size {512 * mib} out-of-place was not simulated; extrapolated from sizes {sources}"
     table = report.files()["nccl-tests-extrapolated.csv"].splitlines()
-    assert table[0] == "cycle,size,type,redop,root,in_place,extrapolated,time_us,from_sizes"
-    assert table[13] == f"0,{64 * mib},float,sum,-1,0,0,2689.354560,"
-    assert table[15] == f"0,{128 * mib},float,sum,-1,0,1,5373.709120,{sources}"
+    assert table[0] == "cycle,size,type,redop,root,in_place,extrapolated,time_us,from_sizes,simulated_operations"
+    assert table[13] == f"0,{64 * mib},float,sum,-1,0,0,2689.354560,,1"
+    assert table[15] == f"0,{128 * mib},float,sum,-1,0,1,5373.709120,{sources},0"
     assert len(table) == 21
+
+
+def test_steady_simulates_a_few_iterations_until_two_are_alike():
+    section = spec("all_reduce_perf -b 8 -e 8 -n 100 -w 0", steady=True)
+    phases, report = run(section, 2, lambda ran: 10 * US)
+    # Out-of-place and in-place: four operations each in one phase, all of 10 us but the launches, which are theirs.
+    assert [len(ran.workload.instances) for ran in phases] == [4, 4]
+    lines = report.take_lines()
+    assert sum("only the first are simulated" in line for line in lines) == 1
+    assert report.files()["nccl-tests-extrapolated.csv"].splitlines()[1].endswith(",4")
+    whole, _ = run(spec("all_reduce_perf -b 8 -e 8 -n 100 -w 0"), 2, lambda ran: 10 * US)
+    assert [len(ran.workload.instances) for ran in whole] == [100, 100]
 
 
 def test_steady_warms_up_on_no_size_that_it_may_not_simulate():

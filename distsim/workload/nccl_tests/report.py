@@ -15,7 +15,7 @@ from .sizes import NO_IN_PLACE, Amount, Test
 
 JSON_VERSION = 2
 EXTRAPOLATED = "nccl-tests-extrapolated.csv"
-_CSV_COLUMNS = "cycle,size,type,redop,root,in_place,extrapolated,time_us,from_sizes"
+_CSV_COLUMNS = "cycle,size,type,redop,root,in_place,extrapolated,time_us,from_sizes,simulated_operations"
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,14 @@ class Rank:
 @dataclass(frozen=True)
 class Measured:
     """One half of a row. time_us : what the time column says; bandwidths in GB/s; iterations : with -I; sources : sizes
-    from which it was extrapolated, empty when it was simulated."""
+    from which it was extrapolated, empty when it was simulated; simulated : operations that were."""
 
     time_us: float
     algbw: float
     busbw: float
     iterations: Iterations | None = None
     sources: tuple[int, ...] = ()
+    simulated: int = 0
 
 
 class Report:
@@ -113,7 +114,7 @@ class Report:
         for place, half in enumerate(halves):
             sources = " ".join(map(str, half.sources))
             self._marks.append(f"{cycle},{moved.row_bytes},{test.datatype},{test.operator},{test.root},{place},"
-                               f"{int(bool(half.sources))},{half.time_us:.6f},{sources}")
+                               f"{int(bool(half.sources))},{half.time_us:.6f},{sources},{half.simulated}")
             if half.sources:
                 self.note(f"size {moved.row_bytes} {'in-place' if place else 'out-of-place'} was not simulated; "
                           f"extrapolated from sizes {sources}")

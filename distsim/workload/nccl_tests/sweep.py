@@ -26,6 +26,9 @@ from .sizes import Amount, Test
 from .steady import Series
 from .timing import combined_s, elapsed_ps, iteration_figures
 
+STEADY_OPERATIONS = 4            # iterations of a size that `steady` simulates before it looks whether they are alike
+STEADY_PARTS = 100               # alike: within one part of so many
+
 
 @dataclass(frozen=True)
 class Step:
@@ -83,7 +86,7 @@ class Sweep:
         self._steps = steps(command, shape.ranks) if shape.fits else iter(())
         self._running: _Running | None = None
         self._halves: list[Measured] = []
-        self._said = False
+        self._said = self._said_few = False
         self._series = (Series(shape.steady_from_bytes), Series(shape.steady_from_bytes))
         self._series_key: tuple[Any, ...] = ()
         self._now_ps = 0
@@ -108,6 +111,7 @@ class Sweep:
         running = self._running
         assert running is not None
         self._take(workload, phase)
+        running.left = running.left or self._more(running)
         if running.left:
             return self._phase()
         self._running = None
@@ -138,7 +142,23 @@ class Sweep:
             self.report.note(f"steady: the warm-up is not simulated above {self.shape.steady_from_bytes} bytes")
 
     def _operations(self, step: Step) -> int:
-        return self.command.operations if step.timed else self.command.warm_up
+        """Operations that are simulated, with `steady` at first: more follow while they are not alike."""
+        whole = self.command.operations if step.timed else self.command.warm_up
+        return min(whole, STEADY_OPERATIONS) if self._few(step) else whole
+
+    def _few(self, step: Step) -> bool:
+        """Whether a few iterations may stand for all: with `steady`, where each is launched by itself."""
+        return self.shape.steady and step.timed and self.command.aggregated == 1 and not self.command.graph
+
+    def _more(self, running: _Running) -> int:
+        """Operations that have to follow those simulated: none once the last two took the same within 1 %."""
+        whole = self.command.operations
+        if not self._few(running.step) or running.begun >= whole:
+            return 0
+        last = np.concatenate(running.elapsed)[-2:].max(axis=1)
+        if len(last) == 2 and abs(int(last[1]) - int(last[0])) * STEADY_PARTS <= last[0]:
+            return 0
+        return min(whole - running.begun, STEADY_OPERATIONS)
 
     def _launch_share(self, step: Step) -> int:
         """Operations that share a launch: those of -m, those of a graph (-G). The warm-up aggregates nothing."""
@@ -180,10 +200,21 @@ class Sweep:
         if not running.step.timed:
             return
         elapsed = np.concatenate(running.elapsed)
+        simulated, whole = len(elapsed), self.command.operations
+        if simulated < whole:                  # the others take as long as the last
+            elapsed = np.concatenate([elapsed, np.repeat(elapsed[-1:], whole - simulated, axis=0)])
+            self._say_few()
         seconds = combined_s(elapsed, self.command)
         self._column(running.step).add(running.step.moved.row_bytes, seconds, self.shape.choice(running.step.moved))
         self._measured(running.step, seconds,
-                       iteration_figures(elapsed, self.command) if self.command.per_iteration else None)
+                       iteration_figures(elapsed, self.command) if self.command.per_iteration else None,
+                       simulated=simulated)
+
+    def _say_few(self) -> None:
+        if not self._said_few:
+            self._said_few = True
+            self.report.note(f"steady: of -n {self.command.iterations} iterations only the first are simulated, until "
+                             "two take the same within 1 %; the others count as the last of them")
 
     def _idle(self, step: Step) -> None:
         """A step that moves nothing takes its launches and no simulation."""
@@ -218,10 +249,10 @@ class Sweep:
         return self._series[step.in_place]
 
     def _measured(self, step: Step, seconds: float, one_by_one: Iterations | None,
-                  sources: tuple[int, ...] = ()) -> None:
+                  sources: tuple[int, ...] = (), simulated: int = 0) -> None:
         algbw, busbw = sizes.bandwidths(self.command.program, step.moved, self.shape.ranks, seconds)
         shown_s = self._launch_s(step) if self.command.cpu_time else seconds
-        self._halves.append(Measured(shown_s * 1e6, algbw, busbw, one_by_one, sources))
+        self._halves.append(Measured(shown_s * 1e6, algbw, busbw, one_by_one, sources, simulated))
         if len(self._halves) == 2:
             self.report.row(step.test, step.moved, step.cycle, (self._halves[0], self._halves[1]), self._now_ps)
             self._halves = []
