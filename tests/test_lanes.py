@@ -87,3 +87,15 @@ def test_names_differ(tmp_path: Path):
         {"kind": "permutation", "name": "part-1"}, {"kind": "permutation"}]}}
     with pytest.raises(InputError, match="two parts are called 'part-1'"):
         distsim.run(twice, tmp_path)
+
+
+def test_another_run_in_the_place_of_jobs_leaves_none_of_their_files(tmp_path: Path):
+    sweep = {**CONFIG, "workload": {"kind": "nccl-tests", "hosts": 2, "steady": True,
+                                    "command": "all_reduce_perf -b 8 -e 8 -n 1 -w 0 -J out.json"}}
+    distsim.run(sweep, tmp_path)
+    assert {"two-launcher.log", "two-bandwidth.json", "two-metrics.prom", "two-nccl-tests-extrapolated.csv",
+            "two-nccl-tests-out.json"} <= {path.name for path in tmp_path.iterdir()}
+    (tmp_path / "notes-launcher.txt").write_text("the user's own")
+    plain = {**CONFIG, "simulation": "plain", "workload": {"kind": "permutation", "size": "1KB"}}
+    distsim.run(plain, tmp_path, overwrite=True)
+    assert {path.name for path in tmp_path.iterdir() if not path.name.startswith("plain-")} == {"notes-launcher.txt"}

@@ -13,6 +13,8 @@ _NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*"
 _SHARD = re.compile(r"(.+)-(\d+)\.csv")
 _RUN_JSON = re.compile(rf"({_NAME})-run\.json")
 _PROFILE = re.compile(rf"{_NAME}-chakra-profiling-\d+-\d+\.txt")
+_JOB = re.compile(rf"{_NAME}-(launcher\.log|bandwidth\.json|metrics\.prom|training-steps\.csv"
+                  r"|nccl-tests-[^/]+\.(csv|json))")
 _ANNOTATED, _TRACE = "post_annotated", re.compile(r".*\.\d+\.json")
 
 
@@ -56,8 +58,10 @@ def run_json_files(directory: str | os.PathLike[str]) -> list[str]:
 
 
 def side_files(directory: str | os.PathLike[str]) -> list[str]:
-    """Paths of what a workload of ranks leaves besides: its profiling texts and annotated traces."""
+    """Paths of what a workload of ranks leaves besides: logs and measurements of its jobs, profiling texts, annotated
+    traces."""
     annotated = os.path.join(directory, _ANNOTATED)
     traces = os.listdir(annotated) if os.path.isdir(annotated) else []
-    return sorted([os.path.join(directory, name) for name in os.listdir(directory) if _PROFILE.fullmatch(name)]
+    return sorted([os.path.join(directory, name) for name in os.listdir(directory)
+                   if _PROFILE.fullmatch(name) or _JOB.fullmatch(name)]
                   + [os.path.join(annotated, name) for name in traces if _TRACE.fullmatch(name)])
