@@ -69,13 +69,23 @@ def test_the_kth_send_meets_the_kth_receive_of_its_tag() -> None:
 
 
 def test_receives_from_any_rank_take_what_is_left() -> None:
-    # Tag 1 at rank 3: senders 0, 1, 1, 2 (rows 0 to 3). The named receive takes row 1; the others 0, 2, 3 in order.
+    # Tag 1 at rank 3: senders 0, 1, 1, 2 (rows 0 to 3). The named receive leaves one message of each, so the others
+    # are of 0, 1, 2 in order; rank 1's first goes to the earlier of its two receives (messages do not overtake).
     case = graph(4, [send(0, 3, tag=1), send(1, 3, tag=1), send(1, 3, tag=1), send(2, 3, tag=1),
                      recv(3, -1, tag=1), recv(3, -1, tag=1), recv(3, 1, tag=1), recv(3, -1, tag=1), recv(3, -1, tag=2)])
     made = lowered(case)
-    assert [into(made, row) for row in range(4, 8)] == [[(row, ON_RECV_DONE)] for row in (0, 2, 1, 3)]
+    assert [into(made, row) for row in range(4, 8)] == [[(row, ON_RECV_DONE)] for row in (0, 1, 2, 3)]
     assert made.warnings == ["case: receives without a send never end, and the run does not finish: "
                              "rank 3 node 108 from any rank tag 2"]
+
+
+def test_a_receive_from_any_rank_before_a_named_one_of_the_same_sender_takes_the_first_send() -> None:
+    # Rank 0 sends again when rank 1 has answered the first message, which rank 1 receives from any rank.
+    case = graph(2, [send(0, 1), recv(0, 1), send(0, 1), recv(1, -1), send(1, 0), recv(1, 0)],
+                 [(1, 0), (2, 1), (4, 3), (5, 4)])
+    made = lowered(case)
+    assert into(made, 3) == [(0, ON_RECV_DONE)] and (2, ON_RECV_DONE) in into(made, 5)
+    assert len(execute(made)) == 6 and made.warnings == []
 
 
 def test_sizes_that_differ() -> None:

@@ -1,9 +1,12 @@
 """Which receive a send belongs to.
 
 The k-th send of (sender, receiver, tag), in the order of the sender's nodes, is what the k-th receive of the same
-three, in the order of the receiver's nodes, waits for. A receive from any rank takes what is left of its rank and tag,
-by sender and the sender's order. Rule: scala-computing/docs, models/chakra-workload/workload-execution.md
-(communication tag between the same sender and receiver); any source: LogGOPSim.
+three, in the order of the receiver's nodes, waits for. A receive from any rank gets its sender from what the named
+receives leave of its rank and tag, by sender and the sender's order; then it is one of that sender's receives, and the
+k-th send meets the k-th of them. A match does not depend on simulated time, so receives from any rank that must take
+whichever of several senders comes first may never end. Rule: scala-computing/docs,
+models/chakra-workload/workload-execution.md (communication tag between the same sender and receiver); any source:
+LogGOPSim.
 """
 
 from __future__ import annotations
@@ -32,20 +35,25 @@ def match(graph: Graph, strict_sizes: bool) -> Matches:
     nodes = graph.nodes
     sends = np.flatnonzero(nodes["kind"] == SEND)
     receives = np.flatnonzero(nodes["kind"] == RECV)
-    anywhere = nodes["peer"][receives] < 0
-    named = receives[~anywhere]
-    first = _pair([nodes["rank"][sends], nodes["peer"][sends], nodes["tag"][sends]],
-                  [nodes["peer"][named], nodes["rank"][named], nodes["tag"][named]])
-    send, recv = sends[first[0]], named[first[1]]
+    peers = nodes["peer"][receives]
+    send, recv = _pair_named(nodes, sends, receives, peers)
+    if (peers < 0).any():
+        left, open_ = np.setdiff1d(sends, send, assume_unique=True), receives[peers < 0]
+        given, taken = _pair([nodes["peer"][left], nodes["tag"][left]], [nodes["rank"][open_], nodes["tag"][open_]])
+        peers[np.searchsorted(receives, open_[taken])] = nodes["rank"][left[given]]
+        send, recv = _pair_named(nodes, sends, receives, peers)
     left = np.setdiff1d(sends, send, assume_unique=True)
-    if anywhere.any():
-        open_ = receives[anywhere]
-        second = _pair([nodes["peer"][left], nodes["tag"][left]], [nodes["rank"][open_], nodes["tag"][open_]])
-        send, recv = np.concatenate([send, left[second[0]]]), np.concatenate([recv, open_[second[1]]])
-        left = np.setdiff1d(left, send, assume_unique=True)
     lost = np.setdiff1d(receives, recv, assume_unique=True)
     warnings = [*_sizes(graph, send, recv, strict_sizes), *_leftovers(graph, left, lost)]
     return Matches(send, recv, lost, warnings)
+
+
+def _pair_named(nodes: np.ndarray, sends: np.ndarray, receives: np.ndarray,
+                peers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(node rows of sends, of receives), i8[m] each, where receive i waits for rank `peers[i]`; -1 for any rank."""
+    at = _pair([nodes["rank"][sends], nodes["peer"][sends], nodes["tag"][sends]],
+               [peers, nodes["rank"][receives], nodes["tag"][receives]])
+    return sends[at[0]], receives[at[1]]
 
 
 def _pair(left: list[np.ndarray], right: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
