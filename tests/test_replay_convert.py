@@ -124,6 +124,19 @@ def test_settings_of_the_replay_are_said(tmp_path, convert, capsys):
         "channels, chunks, slices and protocol of collectives", "the launch delay of collectives"]
 
 
+def test_servers_of_a_collective_are_the_scale_up_groups_of_the_replay(tmp_path, convert, capsys):
+    section = {"kind": "collective", "size": "9KB", "algorithm": "hierarchical", "synchronize": True}
+    lost = "servers of hierarchical are not in the traces; its replay takes the scale-up groups for them"
+    convert(saved(tmp_path, section | {"server": 2}))
+    assert lost in capsys.readouterr().err
+    convert(saved(tmp_path, section | {"server": 4, "scale_up": SERVERS}))
+    assert lost in capsys.readouterr().err
+    prefix = convert(saved(tmp_path, section | {"scale_up": SERVERS}))
+    assert lost not in capsys.readouterr().err
+    same(tmp_path, section | {"scale_up": SERVERS}, prefix, mapping=prefix + ".mapping",
+         AllReduceAlgorithm="hierarchical")
+
+
 def test_simai(tmp_path, convert):
     (tmp_path / "job.txt").write_text(SIMAI)
     same(tmp_path, {"kind": "simai", "file": str(tmp_path / "job.txt")},

@@ -62,6 +62,15 @@ class ScaleUp:
         group = self.group[src]
         return (group >= 0) & (group == self.group[dst]) & (src != dst)
 
+    def server_of(self, ranks: np.ndarray) -> int:
+        """Consecutive ones of these ranks (i4[members], in the order of a process group) that share a group, when the
+        members are runs of equal length each of a group of its own; else 1."""
+        group = self.group[ranks]
+        begins = np.flatnonzero(np.diff(group, prepend=-2))
+        lengths = np.diff(begins, append=len(group))
+        alike = len(lengths) and (group >= 0).all() and (lengths == lengths[0]).all()
+        return int(lengths[0]) if alike and len(np.unique(group)) == len(begins) else 1
+
     def latency_ps(self, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
         """i8: switches and cables between ranks of one group."""
         both = np.array([latencies_ps(*pair) for pair in zip(self.switch_ps, self.cable_ps)], "i8").reshape(-1, 2)

@@ -13,7 +13,7 @@ from distsim.workload.graph import COLL, COLLECTIVES
 from distsim.workload.scale_up import ScaleUp
 from distsim.workload.types import Workload
 
-MAPPING = ".mapping"              # ending of the mapping file after the prefix of the traces
+_BY_SERVER = {"hierarchical", "nccl"}                # algorithms for which Options.server counts
 PACKET = (24, 4096)               # ScaleUpHeaderSize and ScaleUpMaxPayloadSize unless said otherwise
 
 
@@ -39,8 +39,7 @@ def settings_to_give(workload: Workload) -> list[str]:
         return []
     settings, nodes = workload.settings, workload.graph.nodes
     found = []
-    for number in np.unique(nodes["collective"][nodes["kind"] == COLL]).tolist():
-        chosen = settings.algorithms.get(number, ALGORITHMS_OF[number][0])
+    for number, chosen in _chosen(workload).items():
         if chosen != ALGORITHMS_OF[number][0]:
             name = "".join(word.capitalize() for word in COLLECTIVES[number].split("_"))
             found.append(f"{name}Algorithm: {chosen}")
@@ -62,9 +61,26 @@ def left_out(workload: Workload) -> list[str]:
     if replace(settings.options, server=1) != Options():
         lines.append("channels, chunks, slices and protocol of collectives are not in the traces; their replay sends "
                      "everything at once")
+    if _servers_are_lost(workload):
+        lines += [f"the servers of {name} are not in the traces; its replay takes the scale-up groups for them, or "
+                  "servers of one" for name in sorted(_BY_SERVER & set(_chosen(workload).values()))]
     if settings.launch_ps:
         lines.append("the launch delay of collectives is not in the traces; their replay has none")
     return lines
+
+
+def _servers_are_lost(workload: Workload) -> bool:
+    """Whether the servers of the collectives are others than the scale-up groups in the mapping file give."""
+    server, scale_up = workload.settings.options.server, workload.settings.scale_up
+    return server > 1 and (scale_up is None or any(scale_up.server_of(group.ranks) != server
+                                                   for group in workload.graph.groups))
+
+
+def _chosen(workload: Workload) -> dict[int, str]:
+    """Algorithm of each collective that the workload has, by its number."""
+    nodes, given = workload.graph.nodes, workload.settings.algorithms
+    return {number: given.get(number, ALGORITHMS_OF[number][0])
+            for number in np.unique(nodes["collective"][nodes["kind"] == COLL]).tolist()}
 
 
 def _lines(servers: list[int], group: np.ndarray, subgroup: list[int], groups: tuple[str, ...]) -> str:

@@ -7,14 +7,14 @@ then the collectives in the order of their first node, each after its barrier.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
 
 from distsim.workload import collectives
 from distsim.workload.base import MAX_OPS
-from distsim.workload.collectives.schedule import TRANSFERS, WAITS, Schedule
+from distsim.workload.collectives.schedule import TRANSFERS, WAITS, Options, Schedule
 from distsim.workload.graph import BARRIER, COLLECTIVES, Graph
 from distsim.workload.lower.check import check_graph, fail
 from distsim.workload.lower.depend import dependencies
@@ -32,7 +32,8 @@ SYNC_ALGORITHM = "tree"
 
 @dataclass(frozen=True)
 class _Shape:
-    """What instances with the same schedule have in common. counts : instance whose counts it has, -1: none."""
+    """What instances with the same schedule have in common. counts : instance whose counts it has, -1: none; server :
+    consecutive members that share a scale-up group."""
 
     collective: int
     algorithm: str
@@ -40,6 +41,11 @@ class _Shape:
     size_bytes: int
     root: int
     counts: int
+    server: int
+
+    def options(self, settings: Settings) -> Options:
+        """How its data are cut."""
+        return replace(settings.options, server=self.server)
 
 
 def lower(graph: Graph, settings: Settings, placement: np.ndarray, hosts: int) -> Workload:
@@ -54,7 +60,8 @@ def lower(graph: Graph, settings: Settings, placement: np.ndarray, hosts: int) -
     found = find_instances(graph, settings)
     matches = match(graph, settings.strict_sizes)
     deps = dependencies(graph, found.expanded, settings.serialization)
-    shapes = _shapes(found)
+    shapes = _shapes(graph, found, settings)
+    _check_servers(graph, found, shapes, settings)
     _check_count(graph, found, shapes, settings)
     nodes = Nodes.of(graph, found.expanded, settings)
     batches = _batches(graph, found, shapes, settings, nodes)
@@ -76,11 +83,27 @@ def lower(graph: Graph, settings: Settings, placement: np.ndarray, hosts: int) -
                     labels=tables.labels, instances=found.rows, graph=graph, placement=placement, settings=settings)
 
 
-def _shapes(found: Found) -> list[_Shape]:
+def _shapes(graph: Graph, found: Found, settings: Settings) -> list[_Shape]:
     names = collectives.ALGORITHMS
+    servers = [settings.options.server if settings.scale_up is None or settings.options.server > 1
+               else settings.scale_up.server_of(group.ranks) for group in graph.groups]
     return [_Shape(int(row["collective"]), names[row["algorithm"]], int(row["group_size"]), int(row["size_bytes"]),
-                   int(found.roots[index]), index if index in found.counts else -1)
+                   int(found.roots[index]), index if index in found.counts else -1,
+                   servers[row["group"]])
             for index, row in enumerate(found.rows)]
+
+
+def _check_servers(graph: Graph, found: Found, shapes: list[_Shape], settings: Settings) -> None:
+    """Refuse a hierarchical collective of members that share scale-up groups in no regular way: it would be a ring."""
+    if settings.scale_up is None:
+        return
+    for index, shape in enumerate(shapes):
+        if shape.algorithm == "hierarchical" and shape.server == 1:
+            inside = settings.scale_up.group[graph.groups[found.rows["group"][index]].ranks]
+            inside = inside[inside >= 0]
+            if len(np.unique(inside)) < len(inside):
+                _refuse(graph, found, index, shape, "its members are not runs of equal length, each of one scale-up "
+                                                    "group")
 
 
 def _check_count(graph: Graph, found: Found, shapes: list[_Shape], settings: Settings) -> None:
@@ -102,7 +125,7 @@ def _message_count(graph: Graph, found: Found, index: int, shape: _Shape, settin
         return 0
     try:
         return collectives.message_count(shape.collective, shape.algorithm, shape.members, shape.size_bytes, shape.root,
-                                         settings.options, found.counts.get(shape.counts))
+                                         shape.options(settings), found.counts.get(shape.counts))
     except ValueError as error:
         _refuse(graph, found, index, shape, str(error))
 
@@ -113,7 +136,7 @@ def _expand(graph: Graph, found: Found, index: int, shape: _Shape, settings: Set
         return plan(Schedule(1, np.zeros(0, TRANSFERS), np.zeros(0, WAITS), np.zeros(0, WAITS)))
     try:
         return plan(collectives.expand(shape.collective, shape.algorithm, shape.members, shape.size_bytes, shape.root,
-                                       settings.options, found.counts.get(shape.counts)))
+                                       shape.options(settings), found.counts.get(shape.counts)))
     except ValueError as error:
         _refuse(graph, found, index, shape, str(error))
 
@@ -138,7 +161,7 @@ def _batches(graph: Graph, found: Found, shapes: list[_Shape], settings: Setting
         of_size.setdefault(shape.members, []).extend(indices)
     if settings.synchronization:
         for members, indices in of_size.items():
-            shape = _Shape(BARRIER, SYNC_ALGORITHM, members, 0, 0, -1)
+            shape = _Shape(BARRIER, SYNC_ALGORITHM, members, 0, 0, -1, 1)
             made = _expand(graph, found, indices[0], shape, settings)
             batches.append(_batch(graph, found, nodes, made, ROLE_SYNC, indices, step, 0))
     return batches
