@@ -18,7 +18,7 @@ from .phases import last_event_ps
 from .results_summary import Totals, Unfinished, collective_lines, flow_statistics, summary_lines
 from .state import tables as t
 from .state.allocate import cell, to_array
-from .unfinished import LISTED, undone_facts
+from .unfinished import LISTED, undone_facts, unreceived_sends
 
 if TYPE_CHECKING:
     from .session import Session
@@ -56,8 +56,9 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     on_fabric = np.frombuffer(b"".join(rank.pop("on_fabric") for rank in ranks), bool)
     perf, fabric = perf[order], perf[order[on_fabric[order]]]
     total = {name: sum(rank[name] for rank in ranks) for name in SUMMED}
+    unreceived = unreceived_sends(session.model.workload)
     status, code = "finished", EXIT_OK
-    if total["undone"]:
+    if total["undone"] or unreceived[0]:
         status, code = "unfinished", EXIT_UNFINISHED
     if session.simulation.interrupted:
         status, code = "interrupted", EXIT_INTERRUPTED
@@ -77,7 +78,7 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     info["collectives"] = collectives
     info["jobs"] = jobs_info(session)
     records.write_run_json(session.output, session.config.simulation, info)
-    totals = final_totals(session, total, info, ranks)
+    totals = final_totals(session, total, info, ranks, unreceived)
     lines = summary_lines(perf, totals, link_goodput_gbps(session), files, str(session.output))
     shown = [line for job in session.jobs for line in [*([f"# job {job.name}"] if job.name else []), *job.lines]]
     lines = [*shown, *lines] if session.jobs else collective_lines(collectives) + lines
@@ -109,14 +110,16 @@ def simulated_ps(session: Session, ranks: list[dict[str, Any]]) -> int:
     return max([end_ps(session, ranks), *(due_ps[name] - clocks[name] for name in clocks)])
 
 
-def final_totals(session: Session, total: dict[str, int], info: dict[str, Any], ranks: list[dict[str, Any]]) -> Totals:
-    """The figures of the final table."""
+def final_totals(session: Session, total: dict[str, int], info: dict[str, Any], ranks: list[dict[str, Any]],
+                 unreceived: tuple[int, list[str]]) -> Totals:
+    """The figures of the final table. unreceived : unfinished.unreceived_sends."""
     names = session.model.fabric.names
     listed = sorted(row for rank in ranks for row in rank["unfinished_list"])[:LISTED]
     waiting = sorted(entry for rank in ranks for entry in rank["waiting_list"])[:LISTED]
     return Totals(
         flows=session.flows, finished=total["sends_done"], waiting_count=total["waiting"],
-        waiting=[text for _, text in waiting], retransmitted=total["retransmitted"], hops=total["hops"],
+        waiting=[text for _, text in waiting], unreceived_count=unreceived[0], unreceived=unreceived[1],
+        retransmitted=total["retransmitted"], hops=total["hops"],
         loop_seconds=info["wall"]["busy_s"], simulated_ps=simulated_ps(session, ranks),
         packets={"sent": total["created"], "delivered": total["delivered"], "trimmed": total["trimmed"],
                  "dropped": total["dropped"], "in flight": total["in_flight"]},

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .config.parameters import seconds_to_ps
 from .records.chakra.run import ChakraRun
 from .records.chakra.write import write_chakra_records
 from .state import tables as t
@@ -63,7 +64,7 @@ def profiling_ps(spec: Any) -> int:
     """ProfilingInterval in picoseconds, 0 when profiling is off."""
     if not getattr(spec, "ProfilingEnabled", False):
         return 0
-    return max(1, round(spec.ProfilingInterval * 10**12))
+    return max(1, seconds_to_ps(spec.ProfilingInterval))
 
 
 def ids_of(scale_up: Any) -> np.ndarray | None:

@@ -55,7 +55,8 @@ class Totals:
     hops : packet-hops. loop_seconds : wall time of the run after set-up. packets : packets counted by name
     (sent, delivered, trimmed, dropped, in flight), in the order shown. unfinished : in the order shown; may be cut
     short after the first ten, `unfinished_count` counts. finished : messages that are done, None: as many as have a
-    row of the perf record. waiting : sentences on nodes of ranks that are not done, likewise cut short.
+    row of the perf record. waiting : sentences on nodes of ranks that are not done, likewise cut short; unreceived : on
+    sends of ranks that no receive belongs to.
     """
 
     flows: int
@@ -69,6 +70,8 @@ class Totals:
     finished: int | None = None
     waiting_count: int = 0
     waiting: Sequence[str] = ()
+    unreceived_count: int = 0
+    unreceived: Sequence[str] = ()
 
 
 def nearest_rank(ordered: np.ndarray, percent: int) -> int:
@@ -134,7 +137,11 @@ def summary_lines(perf_rows: np.ndarray, totals: Totals, limit_gbps: float, file
     if totals.simulated_ps:
         lines.append(_line("simulated time (ms)", f"{totals.simulated_ps / 10**9:,.6f}"))
     lines += _record_lines(files, directory)
-    return lines + _waiting_lines(totals) + _unfinished_lines(totals)
+    lines += _node_lines("not received", totals.unreceived, totals.unreceived_count,
+                         "sends of ranks had no receive; what they sent was never received")
+    lines += _node_lines("waiting", totals.waiting, totals.waiting_count,
+                         "nodes of ranks had not finished when the run ended")
+    return lines + _unfinished_lines(totals)
 
 
 def _line(label: str, text: str) -> str:
@@ -180,14 +187,15 @@ def collective_lines(collectives: Sequence[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-def _waiting_lines(totals: Totals) -> list[str]:
-    if not totals.waiting_count:
+def _node_lines(label: str, sentences: Sequence[str], count: int, told: str) -> list[str]:
+    """The first of `count` nodes of ranks, one a line, and what is to be told of all of them."""
+    if not count:
         return []
-    lines = [_line("" if at else "waiting", text) for at, text in enumerate(totals.waiting[:LISTED])]
-    more = totals.waiting_count - min(len(totals.waiting), LISTED)
+    lines = [_line("" if at else label, text) for at, text in enumerate(sentences[:LISTED])]
+    more = count - min(len(sentences), LISTED)
     if more:
         lines.append(_line("", f"and {more:,} more"))
-    return [*lines, f"unfinished: {totals.waiting_count:,} nodes of ranks had not finished when the run ended"]
+    return [*lines, f"unfinished: {count:,} {told}"]
 
 
 def pattern_of(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .state import tables as t
 from .state.allocate import cell, to_array
-from .workload.graph import COLL, COLLECTIVES, NODE_KINDS, RECV
+from .workload.graph import COLL, COLLECTIVES, NODE_KINDS, RECV, Graph
 from .workload.graph import SEND as SEND_NODE
 from .workload.types import LOCAL, LOCAL_IN, ROLE_END, ROLE_NODE, SEND, Workload
 
@@ -53,6 +53,19 @@ def message(session: Session, op: np.void) -> list[int]:
     return [int(op["user_id"]), int(source), int(op["dst"]), int(op["length_bytes"]), acked]
 
 
+def unreceived_sends(workload: Workload | None) -> tuple[int, list[str]]:
+    """How many sends of ranks no receive belongs to (they go out, and are held for good); the first as sentences."""
+    if workload is None or workload.graph is None:
+        return 0, []
+    sends = np.flatnonzero(workload.graph.nodes["kind"] == SEND_NODE)
+    if not len(sends):
+        return 0, []
+    from .workload.lower.matching import match
+
+    held = np.setdiff1d(sends, match(workload.graph, strict_sizes=False).send, assume_unique=True)
+    return len(held), [node_sentence(workload.graph, row) for row in held[:LISTED].tolist()]
+
+
 def waiting_nodes(workload: Workload | None, rows: np.ndarray) -> list[int]:
     """Rows of the workload (of those given, not done) that stand for a node of a rank: receives, then the others."""
     if workload is None or workload.labels is None or workload.graph is None:
@@ -75,12 +88,19 @@ def place_of(workload: Workload | None, row: int) -> int:
 def sentence(workload: Workload | None, row: int) -> str:
     """A node that is not done, for the user: ``rank 3: RECV node 17 from rank 2, tag 5, 1,024 bytes``."""
     assert workload is not None and workload.labels is not None
-    node = workload.graph.nodes[workload.labels["node"][row]]
+    return node_sentence(workload.graph, int(workload.labels["node"][row]))
+
+
+def node_sentence(graph: Graph, row: int) -> str:
+    """A node of a graph (row of its nodes), likewise."""
+    node = graph.nodes[row]
     text = f"rank {node['rank']}: {NODE_KINDS[node['kind']]} node {node['id']}"
+    if node["kind"] == SEND_NODE:
+        return f"{text} to rank {node['peer']}, tag {node['tag']}, {node['size_bytes']:,} bytes"
     if node["kind"] == RECV:
         sender = f"rank {node['peer']}" if node["peer"] >= 0 else "any rank"
         return f"{text} from {sender}, tag {node['tag']}, {node['size_bytes']:,} bytes"
     if node["kind"] == COLL:
-        group = workload.graph.groups[node["group"]]
+        group = graph.groups[node["group"]]
         return f"{text}, {COLLECTIVES[node['collective']]} of {node['size_bytes']:,} bytes in group {group.name!r}"
     return text

@@ -182,10 +182,18 @@ def test_a_receive_that_nothing_is_sent_to_is_listed(tmp_path, run):
     assert rows[2].split(",")[2:10] == ["2.0", "0", "0", "0", "0", "0", "1", "2.0"]
 
 
-def test_a_send_that_nobody_receives_goes_out(tmp_path, run):
-    code, _, err = run(chakra(tmp_path, trace(node(1, SEND_NODE, comm_size=1, comm_dst=1)),
-                              trace(node(1, COMP_NODE, 1))))
-    assert code == 0 and "nobody receives what is sent by rank 0 node 1 to rank 1 tag 0" in err
+@pytest.mark.parametrize("to", [1, 0])
+def test_a_send_that_nobody_receives_goes_out_and_is_listed(tmp_path, run, to):
+    """To the other rank, and to itself, which takes no transfer; the second of two is received."""
+    sends = [node(number, SEND_NODE, comm_size=7, comm_dst=to, comm_tag=number) for number in (1, 2)]
+    receive = [node(3, RECV_NODE, comm_size=7, comm_src=0, comm_tag=2)]
+    code, out, err = run(chakra(tmp_path, trace(*sends, *receive * (to == 0)), trace(*receive * (to == 1))))
+    assert code == 3 and f"nobody receives what is sent by rank 0 node 1 to rank {to} tag 1" in err
+    lines = out.splitlines()
+    assert lines[0] == f"flows                 {2 * to} of {2 * to} finished"
+    assert lines[-2] == f"not received          rank 0: SEND node 1 to rank {to}, tag 1, 7 bytes"
+    assert lines[-1] == "unfinished: 1 sends of ranks had no receive; what they sent was never received"
+    assert json.loads((tmp_path / "out" / "replay-run.json").read_text())["status"] == "unfinished"
 
 
 def test_the_largest_message_runs_until_the_run_stops(tmp_path, run):

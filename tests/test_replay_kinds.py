@@ -222,3 +222,14 @@ def test_two_jobs_of_ranks_at_once(tmp_path):
     assert ends(run)[2:] == close(*[3 + 2 * BYTE_IN + 0.5 + 2 + 1] * 2)
     assert column(run, "chakra-mapping", "Hostname") == ["NIC-0", "NIC-1", "NIC-2", "NIC-3"]
     assert column(run, STATS, "pg_name") == ["job1.TP-0"]
+
+
+def test_beside_a_job_in_phases_it_is_said_that_there_are_no_records_of_ranks(tmp_path):
+    job = {"kind": "nccl-tests", "name": "b", "command": "all_reduce_perf -b 8 -e 8 -n 1 -w 0", "hosts": [2, 3]}
+    goal = "num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}\n"
+    (tmp_path / "x.goal").write_text(goal)
+    part = {"kind": "goal", "name": "a", "file": str(tmp_path / "x.goal"), "hosts": [0, 1]}
+    run = replayed(tmp_path, {"kind": "several", "parts": [part, job]})
+    assert not [name for name in run.records if name.startswith("chakra-")]
+    assert [line for line in run.info["warnings"] if "chakra-" in line] == [
+        "part a: the records of ranks (chakra-*, post_annotated) are not written beside a part that runs in phases"]

@@ -49,6 +49,9 @@ def build(spec: SeveralSpec, context: Context) -> Workload:
     if any(part.following is not None for part in built):
         joint = Lanes(list(zip(names_of(spec), built, strict=True))).join()
         assert joint is not None
+        joint.warnings += [f"part {name}: the records of ranks (chakra-*, post_annotated) are not written beside a "
+                           "part that runs in phases" for name, part in zip(names_of(spec), built, strict=True)
+                           if part.settings is not None and part.settings.log_ops == "all"]
         return joint
     taken = np.zeros(0, "i8")
     first = 0

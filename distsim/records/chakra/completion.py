@@ -26,7 +26,7 @@ def completion(run: ChakraRun, parts: Parts, ends: np.ndarray) -> Columns:
         "num_chakra_sends_fully_acked": _count(sends, ranks),
         "num_chakra_computations_completed": _count(computed, ranks),
         "total_chakra_computation_time_us": microseconds(_sum(computed, "duration_ps", ranks)),
-        "post_annotated_results_path": [annotated_name(run, rank) for rank in range(ranks)],
+        "post_annotated_results_path": [annotated_name(run, rank) if run.annotate else None for rank in range(ranks)],
     }
 
 

@@ -73,7 +73,7 @@ COMPLETION = _schema(
         Column("num_chakra_sends_fully_acked", INT, "count", "sends that were acknowledged"),
         Column("num_chakra_computations_completed", INT, "count", "computations that finished"),
         Column("total_chakra_computation_time_us", FLOAT, "us", "sum of their durations in the trace"),
-        Column("post_annotated_results_path", TEXT, "", "post_annotated/<prefix>.<rank>.json"),
+        Column("post_annotated_results_path", TEXT, "", "post_annotated/<prefix>.<rank>.json; empty: not written"),
     ))
 
 CDF = _schema(
