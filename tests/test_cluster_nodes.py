@@ -163,3 +163,17 @@ def test_a_rack_label_that_the_file_gives_stays(tmp_path: Path) -> None:
         network: {kind: rack, rack_label: where}
         """)
     assert [node.labels["where"] for node in cluster.nodes] == ["here", "here"]
+
+
+def test_null_takes_the_label_of_the_rack_away_too(tmp_path: Path) -> None:
+    rack = "topology.kubernetes.io/rack"
+    found = load_text(tmp_path, f"""
+        pools:
+          - {{name: a, count: 2, names: "a{{0}}"}}
+          - {{name: b, count: 2, names: "b{{0}}", labels: {{{rack}: null}}}}
+        overrides:
+          - {{nodes: [a0], labels: {{{rack}: null}}}}
+          - {{nodes: [b1], labels: {{{rack}: mine}}}}
+        """)
+    assert [node.labels.get(rack) for node in found.nodes] == [None, "rack-0", None, "mine"]
+    assert [node.rack for node in found.nodes] == ["rack-0"] * 4

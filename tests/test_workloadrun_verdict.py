@@ -6,15 +6,23 @@ import pytest
 
 from distsim.workloadrun.report import exit_code
 from distsim.workloadrun.verdict import (
+    asked_of,
     condition,
     job_status,
-    judge,
     measured_values,
     run_conditions,
     workflow_conditions,
 )
+from distsim.workloadrun.verdict import (
+    judge as judge_job,
+)
 
 AT = "1970-01-01T00:00:01Z"
+
+
+def judge(thresholds, values):
+    """The verdict on a job with these thresholds."""
+    return judge_job(*asked_of({"thresholds": thresholds}), values)
 
 
 def status(reason, *rows):

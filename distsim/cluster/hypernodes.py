@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from distsim.cluster.labels import not_empty
+from distsim.cluster.labels import expression_holds, not_empty
 from distsim.cluster.manifests import validated
 from distsim.cluster.problems import Problems
 from distsim.config.names import nearest
@@ -64,9 +64,7 @@ class Requirement(StrictModel):
 
     def holds(self, labels: Mapping[str, str]) -> bool:
         """Whether labels fulfil it."""
-        if self.operator in ("Exists", "DoesNotExist"):
-            return (self.key in labels) == (self.operator == "Exists")
-        return (labels.get(self.key) in self.values) == (self.operator == "In")
+        return expression_holds(labels, self.key, self.operator, self.values)
 
 
 class LabelMatch(StrictModel):

@@ -7,6 +7,7 @@ pkg/gpu/product.go, pkg/cluster/cluster.go).
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -105,6 +106,16 @@ def parse_amount(value: Any, key: str) -> int:
     if not 0 <= amount <= MOST_AMOUNT or amount != amount.to_integral_value():
         raise ValueError(f"{key}: {value!r} is not a whole amount of 0 or more; valid: e.g. 8, 192 or 2Ti")
     return int(amount)
+
+
+OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+
+
+def expression_holds(labels: Mapping[str, str], key: str, operator: str, values: Collection[str] = ()) -> bool:
+    """One requirement on labels, as Kubernetes' selectors read it: NotIn also holds when the label is missing."""
+    if operator in ("In", "NotIn"):
+        return (key in labels and labels[key] in values) == (operator == "In")
+    return (key in labels) == (operator == "Exists")
 
 
 def rack_key(platform: str) -> str:

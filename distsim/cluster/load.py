@@ -146,12 +146,13 @@ def _settings(document: Document, made: dict[str, Any]) -> dict[str, Any]:
 
 
 def _label(wiring: Wiring, drafts: list[Draft], label: str) -> tuple[Rack, ...]:
-    """Give every node the label of its rack, unless the file sets it; the racks."""
+    """Give every node the label of its rack, unless the file sets it or takes it away; the racks."""
     racks = []
     for group, switches in zip(wiring.racks, wiring.switches):
         racks.append(Rack(group.name, tuple(drafts[index].name for index in group.nodes), switches))
         for index in group.nodes:
-            drafts[index].labels.setdefault(label, group.name)
+            if label not in drafts[index].removed:
+                drafts[index].labels.setdefault(label, group.name)
     return tuple(racks)
 
 

@@ -19,7 +19,8 @@ _GLOB = frozenset("*?[")
 
 @dataclass
 class Draft:
-    """A node before it is known where its NICs plug in. resource : name of its accelerators; nics : their number."""
+    """A node before it is known where its NICs plug in. resource : name of its accelerators; nics : their number.
+    removed : labels that the file takes away."""
 
     name: str
     pool: str
@@ -33,6 +34,7 @@ class Draft:
     nics: int
     nic_rate_bps: int
     cordoned: bool = False
+    removed: frozenset[str] = frozenset()
 
     def node(self, hosts: tuple[int, ...], rack: str) -> Node:
         """The finished node."""
@@ -79,7 +81,8 @@ def of_pool(pool: Pool, platform: str, problems: Problems, place: Place,
     annotations = changed({}, pool.annotations)
     for name in names:
         yield Draft(name, pool.name, platform, changed({labels.HOSTNAME: name} | own, pool.labels), dict(annotations),
-                    taints, dict(capacity), dict(allocatable), resource, nics, pool.nics.rate if pool.nics else 0)
+                    taints, dict(capacity), dict(allocatable), resource, nics, pool.nics.rate if pool.nics else 0,
+                    removed=_removed(pool.labels))
 
 
 def override(file: ClusterFile, nodes: list[Draft], problems: Problems) -> None:
@@ -90,6 +93,7 @@ def override(file: ClusterFile, nodes: list[Draft], problems: Problems) -> None:
         taints = tuple(Taint(taint.key, taint.value, taint.effect) for taint in change.taints)
         for draft in matching(change.nodes, by_name, problems, (*place, "nodes")):
             draft.labels = changed(draft.labels, change.labels)
+            draft.removed |= _removed(change.labels)
             draft.annotations = changed(draft.annotations, change.annotations)
             draft.taints += taints
             draft.resources |= change.allocatable
@@ -122,6 +126,10 @@ def changed(base: dict[str, str], change: Mapping[str, str | None]) -> dict[str,
         if value is None:
             merged.pop(key, None)
     return merged
+
+
+def _removed(change: Mapping[str, str | None]) -> frozenset[str]:
+    return frozenset(key for key, value in change.items() if value is None)
 
 
 def _example(by_name: Mapping[str, Any]) -> str:

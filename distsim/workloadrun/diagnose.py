@@ -273,7 +273,7 @@ class Diagnosis:
             choices = [name for name in self._proved if name in elsewhere] or elsewhere
         else:
             choices = [name for name in free if home and self.domains.get(name) == home] or free
-        return min(choices, key=lambda name: (used[name], choices.index(name)), default=None)
+        return min(choices, key=used.__getitem__, default=None)              # of equals the first
 
 
 def _domain(group: Group) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from distsim.cluster.labels import GPU, GPU_PRESENT, GPU_PRODUCT, architecture
+from distsim.cluster.labels import GPU, GPU_PRESENT, GPU_PRODUCT, OPERATORS, architecture
+from distsim.cluster.labels import expression_holds as label_holds
 from distsim.errors import InputError
 
 from .orchestration import UNPINNED
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 UNKNOWN = "unknown"
 DEFAULT_SELECTOR = {GPU_PRESENT: "true"}
-OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 @dataclass(frozen=True)
@@ -167,16 +167,12 @@ def _matcher(target: Mapping[str, Any]) -> Callable[[Node], bool]:
 
 
 def expression_holds(labels: Mapping[str, str], expression: Mapping[str, Any]) -> bool:
-    """One match expression, as Kubernetes' label selectors read it: NotIn also holds when the label is missing."""
-    key, operator, values = expression["key"], expression["operator"], expression.get("values") or ()
+    """One match expression of plain data; InputError for an operator that there is not."""
+    operator = expression["operator"]
     if operator not in OPERATORS:
         raise InputError(f"operator {operator!r} is not valid; valid values: {', '.join(OPERATORS)}",
                          where="spec.target.matchExpressions")
-    if operator == "In":
-        return labels.get(key) in values
-    if operator == "NotIn":
-        return key not in labels or labels[key] not in values
-    return (key in labels) == (operator == "Exists")
+    return label_holds(labels, expression["key"], operator, expression.get("values") or ())
 
 
 def _has_taint(node: Node, selected: Mapping[str, Any]) -> bool:

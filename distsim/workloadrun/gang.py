@@ -14,11 +14,13 @@ from distsim.errors import InputError
 
 from .gang_spec import DEFAULT_LABEL_KEY, DEFAULT_QUEUE, GangScheduler
 from .labels import check_labels, quoted, with_label
+from .merge import below
 from .names import CLUSTER_RUNTIME_KIND, RUNTIME_KIND, TRAINER_GROUP
 
 Data = dict[str, Any]
 _GANG = "gangScheduler is configured"
 _OF_JOB, _OF_POD = "template.metadata.labels", "template.spec.template.metadata.labels"
+_SCHEDULER = "template.spec.template.spec.schedulerName"
 
 
 def resolved_intent(gang: GangScheduler | None) -> dict[str, str] | None:
@@ -58,11 +60,11 @@ def _check_runtime(job: Data, dependencies: Iterable[Data], intent: Mapping[str,
         raise InputError(f"{_GANG} but spec.jobTemplate.spec.workload has no trainJob, so its runtime scheduling "
                          "cannot be checked")
     name = _referenced(train_job.get("runtimeRef") or {})
-    replicated = _below(_runtime(dependencies, name), "spec", "template", "spec").get("replicatedJobs")
+    replicated = below(_runtime(dependencies, name), "spec", "template", "spec").get("replicatedJobs")
     if not isinstance(replicated, list):
         raise InputError(f"{_GANG} but {RUNTIME_KIND} {quoted(name)} has no spec.template.spec.replicatedJobs, so its "
                          "queue labels cannot be checked")
-    patched = _patched_labels(train_job.get("runtimePatches") or ())
+    patched = _patched(train_job.get("runtimePatches") or ())
     for index, one in enumerate(replicated):
         if not isinstance(one, dict):
             raise InputError(f"{_GANG} but {RUNTIME_KIND} {quoted(name)} replicatedJobs[{index}] is not an object, so "
@@ -76,13 +78,13 @@ def _check_replicated(job: Data, runtime: str, patched: Mapping[tuple[Any, str],
     name = job.get("name")
     who = f"{RUNTIME_KIND} {quoted(runtime)} replicatedJob {quoted(name or '')}"
     template = _part(job, "template", f"{who} has no template, so its queue label cannot be checked")
-    pod = _part(_below(template, "spec"), "template",
+    pod = _part(below(template, "spec"), "template",
                 f"{who} has no pod template, so its queue label cannot be checked")
     for where, part in ((_OF_JOB, template), (_OF_POD, pod)):
-        labels = {**_below(part, "metadata", "labels"), **patched.get((name, where), {})}
+        labels = {**below(part, "metadata", "labels"), **patched.get((name, where), {})}
         _check_queue(labels, who, where, intent)
     inside = _part(pod, "spec", f"{who} has no pod spec, so its scheduler name cannot be checked")
-    scheduler = inside.get("schedulerName")
+    scheduler = {**inside, **patched.get((name, _SCHEDULER), {})}.get("schedulerName")
     if scheduler != intent["schedulerName"]:
         raise InputError(f"{_GANG} with schedulerName {quoted(intent['schedulerName'])} but {who} sets schedulerName "
                          f"{quoted(scheduler or '')}")
@@ -113,21 +115,25 @@ def _runtime(dependencies: Iterable[Data], name: str) -> Data:
     for dependency in dependencies:
         group = str(dependency.get("apiVersion") or "").partition("/")[0]
         if (dependency.get("kind") == RUNTIME_KIND and group == TRAINER_GROUP
-                and _below(dependency, "metadata").get("name") == name):
+                and below(dependency, "metadata").get("name") == name):
             return dependency
     raise InputError(f"{_GANG} but the workload references runtime {quoted(name)}, which is not among the Workflow's "
                      f"{RUNTIME_KIND}.{TRAINER_GROUP} dependencies")
 
 
-def _patched_labels(patches: Iterable[Data]) -> dict[tuple[Any, str], Data]:
-    """Labels that the TrainJob's runtimePatches set, by replicated job and by where they stand; the last one wins."""
+def _patched(patches: Iterable[Data]) -> dict[tuple[Any, str], Data]:
+    """Labels and scheduler that the TrainJob's runtimePatches set, by replicated job and by where they stand; the last
+    one wins."""
     found: dict[tuple[Any, str], Data] = {}
     for patch in patches:
-        jobs = _below(patch, "trainingRuntimeSpec", "template", "spec").get("replicatedJobs")
+        jobs = below(patch, "trainingRuntimeSpec", "template", "spec").get("replicatedJobs")
         for job in jobs if isinstance(jobs, list) else ():
-            for where, keys in ((_OF_JOB, ("template",)), (_OF_POD, ("template", "spec", "template"))):
-                labels = _below(job, *keys, "metadata", "labels")
-                found[job.get("name"), where] = {**found.get((job.get("name"), where), {}), **labels}
+            pod = below(job, "template", "spec", "template")
+            scheduler = below(pod, "spec").get("schedulerName")
+            for where, change in ((_OF_JOB, below(job, "template", "metadata", "labels")),
+                                  (_OF_POD, below(pod, "metadata", "labels")),
+                                  (_SCHEDULER, {"schedulerName": scheduler} if scheduler else {})):
+                found.setdefault((below(job).get("name"), where), {}).update(change)
     return found
 
 
@@ -136,10 +142,3 @@ def _part(section: Data, key: str, missing: str) -> Data:
     if not isinstance(part, dict):
         raise InputError(f"{_GANG} but {missing}")
     return part
-
-
-def _below(data: Any, *keys: str) -> Data:
-    """The section under some keys, empty if there is none."""
-    for key in keys:
-        data = data.get(key) if isinstance(data, dict) else None
-    return data if isinstance(data, dict) else {}

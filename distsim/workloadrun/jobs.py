@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from distsim.cluster.labels import GPU_PRODUCT, HOSTNAME
+from distsim.errors import InputError
 
 from .discovery import Discovery
 from .labels import MANAGED_BY
+from .merge import below
 from .names import API_VERSION, LAUNCHER, MANAGER, PATCH_MANAGER, WORKER
 from .orchestration import UNPINNED
 from .placement import Group
@@ -115,13 +117,14 @@ def replicated_names(spec: Mapping[str, Any]) -> list[str]:
     """The replicated jobs of a Workflow's workload, whose pods all get the affinity: those of its runtimePatches and of
     the runtime it refers to."""
     train_job = _train_job(spec["jobTemplate"]["spec"])
-    names = [one["name"] for patch in train_job.get("runtimePatches") or () for one in _replicated(patch)]
+    found = [one for patch in train_job.get("runtimePatches") or () for one in _replicated(patch)]
     runtime = (train_job.get("runtimeRef") or {}).get("name")
     for dependency in spec.get("dependencies") or ():
         if dependency.get("kind") == "TrainingRuntime" and dependency.get("metadata", {}).get("name") == runtime:
-            template = (dependency.get("spec") or {}).get("template") or {}
-            names += [one["name"] for one in (template.get("spec") or {}).get("replicatedJobs") or ()]
-    return list(dict.fromkeys(names)) or [WORKER]
+            found += below(dependency, "spec", "template", "spec").get("replicatedJobs") or ()
+    if not all(isinstance(one, dict) and one.get("name") for one in found):
+        raise InputError("replicatedJobs: an entry has no name", where="spec.jobTemplate.spec.workload")
+    return list(dict.fromkeys(one["name"] for one in found)) or [WORKER]
 
 
 def _document(workflow: Mapping[str, Any], name: str, group: Group, affinity: dict[str, Any] | None,
@@ -185,8 +188,7 @@ def _patched(train_job: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _replicated(patch: Mapping[str, Any]) -> list[dict[str, Any]]:
-    template = (patch.get("trainingRuntimeSpec") or {}).get("template") or {}
-    return list((template.get("spec") or {}).get("replicatedJobs") or ())
+    return list(below(patch, "trainingRuntimeSpec", "template", "spec").get("replicatedJobs") or ())
 
 
 def _pod_spec(replicated: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,13 @@ def merged(base: Any, change: Any) -> Any:
     return change
 
 
+def below(data: Any, *keys: str) -> dict[str, Any]:
+    """The section under some keys, empty if there is none."""
+    for key in keys:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data if isinstance(data, dict) else {}
+
+
 def _section(base: dict[Any, Any], change: dict[Any, Any]) -> dict[Any, Any]:
     found = dict(base)
     for key, value in change.items():

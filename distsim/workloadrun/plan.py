@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Plan:
     """workflow : the resolved document. groups : of every iteration; under diagnose those of the first round are made
-    later. num_nodes : of a job. warnings, overrides : to be told."""
+    later. num_nodes : of a job. warnings, overrides : to be told. platform, gpu_architecture : as given, else as
+    found."""
 
     run: WorkloadRun
     cluster: Cluster
@@ -37,6 +38,8 @@ class Plan:
     num_nodes: int
     warnings: list[str]
     overrides: list[dict[str, Any]]
+    platform: str
+    gpu_architecture: str
 
     @property
     def orchestration(self) -> Mapping[str, Any]:
@@ -53,7 +56,8 @@ class Plan:
     def ranks_per_node(self) -> int:
         """Processes of a job on each of its nodes."""
         trainer = self.workflow["spec"]["jobTemplate"]["spec"]["workload"]["trainJob"]["trainer"]
-        return int(trainer.get("numProcPerNode") or self.discovery.gpus_per_node)
+        given = trainer.get("numProcPerNode")
+        return given if isinstance(given, int) else self.discovery.gpus_per_node      # auto, gpu: one a GPU
 
     @property
     def max_concurrent(self) -> int:
@@ -64,12 +68,6 @@ class Plan:
     def timeout_s(self) -> float:
         """Longest time of a job, simulated seconds."""
         return parse_duration_s((self.orchestration.get("execution") or {}).get("timeoutPerJob") or "1h")
-
-    @property
-    def thresholds(self) -> dict[str, str]:
-        """What must hold, by key."""
-        performance = (self.workflow["spec"].get("validation") or {}).get("performance") or {}
-        return dict((performance.get("thresholds") or {}).get("thresholds") or {})
 
     @property
     def diagnose(self) -> Mapping[str, Any] | None:
@@ -90,8 +88,8 @@ def make_plan(run: WorkloadRun, cluster: Cluster, platform: str | None = None, g
     texts of the original; nothing has been made then.
     """
     found = targeted(cluster.nodes, run.spec.target.model_dump(), platform=cluster.platform)
-    hardware = hardware_of(run.spec, check_platform(platform) or found.platform,
-                           check_architecture(gpu_arch) or _known(found.gpu_architecture),
+    platform, gpu_arch = check_platform(platform), check_architecture(gpu_arch)
+    hardware = hardware_of(run.spec, platform or found.platform, gpu_arch or _known(found.gpu_architecture),
                            usual_gpus(found.nodes))
     resolved = resolve_run(run, hardware, found.nodes)
     spec = resolved.workflow["spec"]
@@ -109,7 +107,8 @@ def make_plan(run: WorkloadRun, cluster: Cluster, platform: str | None = None, g
         warnings.append(discovery.exclusion_reason())
     made = [] if spec["orchestration"].get("diagnose") else groups(discovery, spec["orchestration"], num_nodes)
     return Plan(run, cluster, resolved.workflow, discovery, made, num_nodes, warnings,
-                [one.to_dict() for one in resolved.applied])
+                [one.to_dict() for one in resolved.applied], platform or discovery.platform,
+                gpu_arch or discovery.gpu_architecture)
 
 
 def with_diagnose(run: WorkloadRun, topology_key: str) -> WorkloadRun:

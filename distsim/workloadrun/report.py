@@ -58,7 +58,7 @@ def run_report(plan: Plan, jobs: Sequence[Mapping[str, Any]], conditions: Sequen
     tested = sorted({name for job in jobs for name in job["nodes"]})
     found: dict[str, Any] = {
         "name": plan.run.name, "phase": holds["type"], "reason": holds["reason"], "message": holds["message"],
-        "platform": plan.discovery.platform, "gpuArchitecture": plan.discovery.gpu_architecture,
+        "platform": plan.platform, "gpuArchitecture": plan.gpu_architecture,
         "cluster": plan.cluster.name, "placement": plan.orchestration.get("placement") or PINNED,
         "nodesPerJob": plan.num_nodes, "gpusPerNode": plan.discovery.gpus_per_node, "iterations": plan.iterations,
         "targetNodes": len(plan.discovery.nodes), "testedNodes": len(tested), "jobs": list(jobs),

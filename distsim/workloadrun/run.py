@@ -27,6 +27,7 @@ from .verdict import (
     TIMED_OUT,
     TIMED_OUT_MESSAGE,
     Judgement,
+    asked_of,
     job_status,
     judge,
     measured_values,
@@ -110,6 +111,7 @@ class _Session:
         nodes = job.group.nodes or self.plan.discovery.names[:job.num_nodes]
         part = part_of(job, nodes, self.plan.run.name, self.plan.cluster, self.plan.ranks_per_node,
                        steady=self.options.steady)
+        asked_of(job.document["spec"])
         check_job(job, part, self.plan.cluster, self.profiles)
 
     def run(self) -> dict[str, Any]:
@@ -180,7 +182,7 @@ class _Session:
         if finished:
             values = measured_values(*(((outcome or {}).get(kind) or {}).get("status") for kind in
                                        ("bandwidth", "goodput")))
-            judgement = judge(self.plan.thresholds, values)
+            judgement = judge(*asked_of(job.document["spec"]), values)
         reason, message = ("WorkloadCompleted", "Workload completed") if finished else (TIMED_OUT, TIMED_OUT_MESSAGE)
         if not placed.complete:
             message += f"; {len(placed.nodes)} of {job.num_nodes} pods started"
@@ -213,8 +215,8 @@ class _Session:
                    "jobRef": {"kind": "Job", "name": entry["name"]}} for entry in self.entries]
         status = {"conditions": conditions, "orchestration": {
             "totalNodes": len(plan.discovery.nodes), "nodesPerJob": plan.num_nodes,
-            "placement": plan.orchestration.get("placement"), "detectedPlatform": plan.discovery.platform,
-            "detectedGPUArchitecture": plan.discovery.gpu_architecture, "gpuProducts": plan.discovery.gpu_products,
+            "placement": plan.orchestration.get("placement"), "detectedPlatform": plan.platform,
+            "detectedGPUArchitecture": plan.gpu_architecture, "gpuProducts": plan.discovery.gpu_products,
             "excludedNodes": plan.discovery.excluded(), "appliedOverrides": plan.overrides, "groups": groups}}
         self.ranks.once(lambda: self.store.write_document(WORKFLOW, {**plan.workflow, "status": status}))
 

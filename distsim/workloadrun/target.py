@@ -49,9 +49,11 @@ class Target(StrictModel):
     @field_validator("nodeNames")
     @classmethod
     def _names(cls, names: list[str]) -> list[str]:
+        seen: set[str] = set()
         for name in names:
-            if not name or names.count(name) > 1:
+            if not name or name in seen:
                 raise ValueError(f"{name!r} is named twice" if name else "the name of a node is empty")
+            seen.add(name)
         return names
 
 

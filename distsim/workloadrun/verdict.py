@@ -10,11 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from distsim.errors import InputError
 from distsim.measure.threshold import ALG, BUS, Threshold
+from distsim.measure.units import parse_duration_s
 
 PASSED, FAILED = "PASSED", "FAILED"
 VIOLATED, VIOLATION, NOT_FOUND, MET = "ThresholdViolated", "ThresholdViolation", "MeasurementNotFound", "ThresholdsMet"
 TIMED_OUT, TIMED_OUT_MESSAGE = "JobTimedOut", "Job exceeded timeoutPerJob"
+DEFAULT_TIMEOUT = "5m"                                # of a measurement
 WORKLOAD_FAILED = "WorkloadFailed"
 JOB_VALIDATION, RUN_VALIDATION = "JobValidationFailed", "WorkflowValidationFailed"
 VALIDATION_MESSAGE = "One or more Jobs failed performance threshold validation"
@@ -48,8 +51,34 @@ def complete_reason(status: Mapping[str, Any]) -> str:
     return next((str(one["reason"]) for one in status.get("conditions") or () if one["type"] == "Complete"), "")
 
 
-def judge(thresholds: Mapping[str, str], values: Mapping[str, float], timeout: str = "5m0s") -> Judgement | None:
-    """The verdict on a job that succeeded; None without thresholds.
+def asked_of(job: Mapping[str, Any]) -> tuple[list[Threshold], str]:
+    """The thresholds of a Job's spec by key in order, and its measurementTimeout; an override may have set either.
+
+    InputError for an unknown key, an expression that is none, or a timeout that is no duration.
+    """
+    found = []
+    for key, expression in sorted((job.get("thresholds") or {}).items()):
+        try:
+            found.append(Threshold(f"{key}={expression}"))
+        except InputError as error:
+            raise InputError(error.message, where=f"spec.jobTemplate.spec.thresholds.{key}") from None
+    timeout = job.get("measurementTimeout") or DEFAULT_TIMEOUT
+    try:
+        return found, spelled(parse_duration_s(str(timeout)))
+    except ValueError as error:
+        raise InputError(str(error), where="spec.jobTemplate.spec.measurementTimeout") from None
+
+
+def spelled(seconds: float) -> str:
+    """A duration of at least a second as Go prints it: 300 is 5m0s."""
+    minutes, left = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    text = f"{left:.9f}".rstrip("0").rstrip(".") + "s"
+    return f"{hours}h{minutes}m{text}" if hours else f"{minutes}m{text}" if minutes else text
+
+
+def judge(thresholds: Sequence[Threshold], timeout: str, values: Mapping[str, float]) -> Judgement | None:
+    """The verdict on a job that succeeded; None without thresholds. thresholds, timeout : see `asked_of`.
 
     Keys are taken in order; what is missing after the measurement's timeout fails before anything is compared, and of
     several violations the first is told.
@@ -58,8 +87,8 @@ def judge(thresholds: Mapping[str, str], values: Mapping[str, float], timeout: s
         return None
     evaluations: list[dict[str, Any]] = []
     violations = []
-    for key in sorted(thresholds):
-        rule = Threshold(f"{key}={thresholds[key]}")
+    for rule in thresholds:
+        key = rule.key
         entry: dict[str, Any] = {"key": key, "expression": rule.expression, "measured": values.get(key)}
         entry["passed"] = False
         if key in values:
@@ -68,7 +97,7 @@ def judge(thresholds: Mapping[str, str], values: Mapping[str, float], timeout: s
                 violations.append(f'Threshold "{key}" violated: measured {values[key]:.4f}, expression: '
                                   f"{rule.expression}")
         evaluations.append(entry)
-    missing = [key for key in sorted(thresholds) if key not in values]
+    missing = [rule.key for rule in thresholds if rule.key not in values]
     if missing:
         return Judgement(True, NOT_FOUND, f"Measurement data not available within {timeout} for keys: "
                                           f"[{' '.join(missing)}]", evaluations)
