@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from .config import Config
     from .workload.types import Workload
 
+BANDWIDTH, METRICS = "bandwidth.json", "metrics.prom"
+
 
 def jobs_of(config: Config, workload: Workload | None, directory: Path, writes: bool) -> list[LaunchedJob]:
     """The jobs of a workload that have a launcher: itself, or those of its parts."""
@@ -39,8 +41,6 @@ def end_of(job: LaunchedJob, workload: Workload | None, end_ps: int) -> int:
     """When a job ended, if all of the workload did so at `end_ps`."""
     lane = lane_of(job, workload)
     return end_ps if lane is None or not lane.end_ps else int(lane.end_ps)
-
-BANDWIDTH, METRICS = "bandwidth.json", "metrics.prom"
 
 
 class LaunchedJob:

@@ -43,6 +43,8 @@ class _Volume(Protocol):
     def wire_bytes(self) -> int: ...
     @property
     def pairs(self) -> _Pairs: ...
+    @property
+    def more(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Senders:
 
 @dataclass(frozen=True)
 class Projection:
-    """hops : packet-hops; most : whether it may be fewer (a sweep that stops when it is steady)."""
+    """hops : packet-hops; most : whether it may be fewer, and not more (a sweep that stops when it is steady)."""
 
     hops: int
     most: bool = False
@@ -92,17 +94,18 @@ def project(workload: Workload, fabric: Fabric, routes: Routes, senders: Senders
     lengths = _Links(fabric, routes)
     parts = [workload] if workload.lanes is None else [lane.workload for lane in workload.lanes.lanes]
     found = [_part_hops(part, senders, lengths) for part in parts]
-    return Projection(sum(hops for hops, _ in found), any(most for _, most in found))
+    return Projection(sum(hops for hops, _, _ in found),
+                      any(fewer for _, fewer, _ in found) and not any(more for _, _, more in found))
 
 
-def _part_hops(workload: Workload, senders: Senders, lengths: _Links) -> tuple[int, bool]:
-    """Hops of one workload, of all its phases; whether they may be fewer."""
+def _part_hops(workload: Workload, senders: Senders, lengths: _Links) -> tuple[int, bool, bool]:
+    """Hops of one workload, of all its phases; whether they may be fewer, whether more."""
     if workload.sweep is not None:
-        return (sum(_volume_hops(volume, senders, lengths) for volume in workload.sweep.volumes()),
-                bool(workload.sweep.shape.steady))
+        volumes = [(_volume_hops(volume, senders, lengths), volume.more) for volume in workload.sweep.volumes()]
+        return (sum(hops for hops, _ in volumes), bool(workload.sweep.shape.steady), any(more for _, more in volumes))
     ops = workload.ops[workload.ops["kind"] == SEND]
     packets = senders.packets(ops["host"], ops["size_bytes"])
-    return int((packets * lengths.between(ops["host"], ops["dst"])).sum()), False
+    return int((packets * lengths.between(ops["host"], ops["dst"])).sum()), False, False
 
 
 def project_estimate(transfers: int, size_bytes: int, fabric: Fabric, routes: Routes, senders: Senders) -> Projection:
@@ -150,14 +153,14 @@ def _volume_hops(volume: _Volume, senders: Senders, lengths: _Links) -> int:
 class _Links:
     """Links of the shortest paths between hosts."""
 
+    def __init__(self, fabric: Fabric, routes: Routes):
+        self._leaf = routes.leaf_index[routes.leaf_of_host]
+        self._hops = leaf_hops(fabric, routes)
+
     def mean(self) -> float:
         """Of two hosts taken at random."""
         share = np.bincount(self._leaf, minlength=len(self._hops)) / len(self._leaf)
         return float(2 + share @ self._hops @ share)
-
-    def __init__(self, fabric: Fabric, routes: Routes):
-        self._leaf = routes.leaf_index[routes.leaf_of_host]
-        self._hops = leaf_hops(fabric, routes)
 
     def between(self, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
         """i8[n]: two NIC links and those between the leaves."""

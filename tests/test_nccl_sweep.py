@@ -263,6 +263,44 @@ def test_steady_simulates_a_few_iterations_until_two_are_alike():
     assert [len(ran.workload.instances) for ran in whole] == [100, 100]
 
 
+@pytest.mark.parametrize(("words", "simulated"), [
+    ("-a 0", 6), ("-a 1", 4), ("-a 2", 6), ("-a 3", 6), ("-a 1 -I 1", 4), ("-a 1 -z 1", 4)])
+def test_steady_goes_on_while_what_is_printed_differs(monkeypatch, words, simulated):
+    # An operation a phase, of 5 us on one rank and 10 us on the other, in turn: only the mean is always the same, and
+    # the slower one's, which -I prints and all wait for with -z 1.
+    monkeypatch.setattr(shape, "OPERATIONS_A_PHASE", 1)
+    section = spec(f"all_reduce_perf -b 8 -e 8 -n 6 -w 0 {words}", steady=True)
+    phases, report = run(section, 2, lambda ran: [10 * US, 5 * US] if ran.number % 2 else [5 * US, 10 * US])
+    assert [ran.step.in_place for ran in phases] == [0] * simulated + [1] * simulated
+    assert rows(report.take_lines())[0].split()[5] == ("10.00" if "-z" in words else "7.50")
+
+
+def test_steady_with_single_iterations_goes_on_while_the_slowest_rank_differs(monkeypatch):
+    # The mean is 10 us, the slower rank's 11, 12, 11, 12, ...
+    monkeypatch.setattr(shape, "OPERATIONS_A_PHASE", 1)
+    for words, simulated in (("-I 0", 4), ("-I 1", 6)):
+        section = spec(f"all_reduce_perf -b 8 -e 8 -n 6 -w 0 {words}", steady=True)
+        phases, _ = run(section, 2, lambda ran: [9 * US, 11 * US] if ran.number % 2 == 0 else [8 * US, 12 * US])
+        assert len(phases) == 2 * simulated
+
+
+@pytest.mark.parametrize("words", ["-m 2", "-G 2"])
+def test_steady_simulates_all_iterations_that_share_a_launch(words):
+    phases, report = run(spec(f"all_reduce_perf -b 8 -e 8 -n 10 -w 0 {words}", steady=True), 2, lambda ran: US)
+    assert [ran.operations for ran in phases] == [20, 20]
+    assert not any("only the first" in line for line in report.take_lines())
+    assert report.files()["nccl-tests-extrapolated.csv"].splitlines()[1].endswith(",20")
+
+
+def test_steady_is_told_in_the_json_report():
+    section = spec("all_reduce_perf -b 8M -e 128M -f 2 -n 10 -w 0 -J r.json", steady=True, algorithm="ring",
+                   protocol="simple")
+    _, report = run(section, 2, lambda ran: ran.operations * 40 * ran.step.moved.row_bytes)
+    halves = [result["in_place"] for result in json.loads(report.files()["nccl-tests-r.json"])["results"]]
+    assert [half["simulated_operations"] for half in halves] == [4, 4, 4, 4, 0]
+    assert [half["extrapolated_from"] for half in halves] == [[], [], [], [], [size << 20 for size in (8, 16, 32, 64)]]
+
+
 def test_steady_warms_up_on_no_size_that_it_may_not_simulate():
     section = spec("all_reduce_perf -b 4M -e 512M -f 2 -n 1 -w 1", steady=True, algorithm="ring", protocol="simple")
     phases, report = run(section, 2, lambda ran: 5 * US + 40 * ran.step.moved.row_bytes)

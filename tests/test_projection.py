@@ -100,10 +100,14 @@ def test_a_sweep_comes_to_the_hops_of_its_phases(command, scale_up):
     assert whole.hops == pytest.approx(exact, rel=0.03) and not whole.most
 
 
-def test_a_sweep_that_may_stop_says_at_most():
+@pytest.mark.parametrize(("words", "most"), [
+    ("-n 4", True), ("-n 2 -m 10", True), ("-n 5 -G 2", True),
+    ("-n 5", False)])                  # the fifth follows when the third and the fourth are not alike
+def test_a_sweep_that_may_stop_says_at_most_unless_iterations_may_follow(words, most):
     fabric, routes = FOUR
-    found = project(build(spec("all_reduce_perf -b 8 -e 8", steady=True), Context(4, 1)), fabric, routes, senders(4))
-    assert found.most and found.text().startswith("projected: at most ")
+    found = project(build(spec(f"all_reduce_perf -b 8 -e 8 {words}", steady=True), Context(4, 1)), fabric, routes,
+                    senders(4))
+    assert found.most is most and found.text().startswith("projected: at most ") is most
 
 
 def test_text():

@@ -6,15 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from distsim.errors import InputError
-
 from .gauges import GaugeServer, Series, gauges_text
 from .lifecycle import JobStatus
-from .live import SECOND_PS, JobMeasurement
-from .manifest import API_GROUP, API_VERSION, measurement_name
-from .profile import LogProfile, builtin_profile, load_profile
+from .live import JobMeasurement
+from .manifest import measurement_name
+from .profile import builtin_profile, load_profile
+from .run_parts import duration_ps, find_profile, lines_of, resource
 from .section import BandwidthMeasurementSection
-from .units import parse_duration_s, parse_size_bytes
+from .units import parse_size_bytes
 
 
 class RunMeasurement:
@@ -42,8 +41,8 @@ class RunMeasurement:
         self.test_type = section.testType or test_type
         self.namespace = namespace
         self.job = JobMeasurement(
-            _profile(section.logProfileRef, directory), interval_ps=_duration_ps(section.sampleInterval),
-            timeout_ps=_duration_ps(section.measurementTimeout),
+            find_profile("bandwidthMeasurement", section.logProfileRef, directory, builtin_profile, load_profile),
+            interval_ps=duration_ps(section.sampleInterval), timeout_ps=duration_ps(section.measurementTimeout),
             rotate_bytes=parse_size_bytes(section.containerLogMaxSize))
         self._started = False
 
@@ -62,7 +61,7 @@ class RunMeasurement:
         if not self._started:
             self.start(time_ps)
         self.job.advance(time_ps)
-        for line in _lines(lines):
+        for line in lines_of(lines):
             self.job.log_written(time_ps, line)
 
     def finish(self, time_ps: int, succeeded: bool) -> dict[str, Any]:
@@ -78,12 +77,9 @@ class RunMeasurement:
 
     def document(self) -> dict[str, Any]:
         """The whole BandwidthMeasurement, as plain data for YAML or JSON."""
-        return {"apiVersion": API_VERSION, "kind": "BandwidthMeasurement",
-                "metadata": {"name": self.name, **({"namespace": self.namespace} if self.namespace else {})},
-                "spec": {"jobRef": {"apiGroup": API_GROUP, "kind": "Job", "name": self.job_name},
-                         "logProfileRef": self.section.logProfileRef, "sampleInterval": self.section.sampleInterval,
-                         **({"testType": self.test_type} if self.test_type else {})},
-                "status": self.status()}
+        spec = {"logProfileRef": self.section.logProfileRef, "sampleInterval": self.section.sampleInterval,
+                **({"testType": self.test_type} if self.test_type else {})}
+        return resource("BandwidthMeasurement", self.name, self.namespace, self.job_name, spec, self.status())
 
     def prometheus(self) -> str:
         """The gauges as text: provisional results while the job runs, then the last ones."""
@@ -95,27 +91,3 @@ class RunMeasurement:
 
     def _series(self) -> Series:
         return Series(self.name, self.job.status.results, self.test_type, self.namespace, self.job_name)
-
-
-def _profile(name: str, directory: Path | None) -> LogProfile:
-    found = builtin_profile(name)
-    if found is not None:
-        return found
-    try:
-        return load_profile(str((directory or Path()) / name))
-    except InputError as error:
-        where = None if error.file is not None else "bandwidthMeasurement.logProfileRef"
-        raise InputError(error.message, file=error.file, line=error.line, where=where or error.where) from None
-
-
-def _duration_ps(text: str) -> int:
-    return round(parse_duration_s(text) * SECOND_PS)
-
-
-def _lines(lines: str | bytes | Iterable[str | bytes]) -> list[str | bytes]:
-    """Single lines without their newline. Only a newline ends a line; a carriage return stays."""
-    parts: list[str | bytes] = []
-    for text in [lines] if isinstance(lines, (str, bytes)) else lines:
-        split: list[str] | list[bytes] = text.split("\n") if isinstance(text, str) else text.split(b"\n")
-        parts.extend(split[:-1] if len(split) > 1 and not split[-1] else split)
-    return parts

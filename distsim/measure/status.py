@@ -56,24 +56,12 @@ class Condition:
                 "message": self.message}
 
 
-@dataclass
-class Status:
-    """What a measurement says.
+@dataclass(kw_only=True)
+class Conditions:
+    """The two conditions of a measurement, None as long as they are not set."""
 
-    results, transport : what was read; provisional unless `complete` with reason JobSucceeded or NoDataCollected.
-    start, completion : when the job began to run and reached its end, RFC 3339; None if that is not known.
-    measuring, complete : the two conditions; None as long as they are not set.
-    wrong_rows, hints : ours, for the reader only.
-    """
-
-    results: list[Result] = field(default_factory=list)
-    transport: list[str] = field(default_factory=list)
-    start: str | None = None
-    completion: str | None = None
     measuring: Condition | None = None
     complete: Condition | None = None
-    wrong_rows: int = 0
-    hints: list[str] = field(default_factory=list)
 
     @property
     def reason(self) -> Reason | None:
@@ -87,11 +75,35 @@ class Status:
         said = self.complete or self.measuring
         return said.message if said is not None else "the job has not started"
 
-    def end(self, reason: Reason, message: str, at: str | None) -> None:
-        """Set Measuring to false and Complete to true. Measuring keeps its time if it was false already."""
+    def end(self, reason: Reason, message: str, at: str | None, measuring: str | None = None) -> None:
+        """Set Measuring to false and Complete to true. Measuring keeps its time if it was false already.
+
+        at : RFC 3339, None if it is not known. measuring : what Measuring says, `message` if not given.
+        """
         since = self.measuring.since if self.measuring is not None and not self.measuring.holds else at
-        self.measuring = Condition("Measuring", False, reason, message, since)
+        self.measuring = Condition("Measuring", False, reason, message if measuring is None else measuring, since)
         self.complete = Condition("Complete", True, reason, message, at)
+
+    def conditions(self) -> list[dict[str, str]]:
+        """Those that are set, in the documented form."""
+        return [condition.to_dict() for condition in (self.measuring, self.complete) if condition]
+
+
+@dataclass
+class Status(Conditions):
+    """What a measurement says.
+
+    results, transport : what was read; provisional unless `complete` with reason JobSucceeded or NoDataCollected.
+    start, completion : when the job began to run and reached its end, RFC 3339; None if that is not known.
+    wrong_rows, hints : ours, for the reader only.
+    """
+
+    results: list[Result] = field(default_factory=list)
+    transport: list[str] = field(default_factory=list)
+    start: str | None = None
+    completion: str | None = None
+    wrong_rows: int = 0
+    hints: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """The documented form; `wrongRows` and `hints` are ours and stand there only when there is something to say."""
@@ -101,7 +113,7 @@ class Status:
             shown["startTime"] = self.start
         if self.completion is not None:
             shown["completionTime"] = self.completion
-        shown["conditions"] = [condition.to_dict() for condition in (self.measuring, self.complete) if condition]
+        shown["conditions"] = self.conditions()
         if self.wrong_rows:
             shown["wrongRows"] = self.wrong_rows
         if self.hints:

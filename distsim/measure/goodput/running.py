@@ -6,25 +6,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from distsim.errors import InputError
-
-from ..manifest import API_GROUP, API_VERSION
+from ..run_parts import duration_ps, find_profile, lines_of, resource
 from ..status import Reason
-from ..units import parse_duration_s
 from .gauges import gauges_text
-from .profile import TrainingProfile, builtin_profile, load_profile
+from .profile import builtin_profile, load_profile
 from .progress import Progress
 from .section import GoodputMeasurementSection
 from .status import (
     FAILED_MESSAGE,
     NO_DATA_MESSAGE,
-    RUNNING_MESSAGE,
     SUCCEEDED_MESSAGE,
     GoodputStatus,
     hints_of,
     values_of,
 )
-from .times import SECOND_PS
 
 
 class GoodputRun:
@@ -47,9 +42,10 @@ class GoodputRun:
                  directory: Path | None = None):
         """`directory` is where a profile's file name starts from."""
         self.section, self.job_name, self.namespace = section, job_name, namespace
-        self._progress = Progress(_profile(section.logProfileRef, directory))
+        self._progress = Progress(find_profile("goodputMeasurement", section.logProfileRef, directory, builtin_profile,
+                                                load_profile))
         self._status = GoodputStatus()
-        self._interval_ps = round(parse_duration_s(section.sampleInterval) * SECOND_PS)
+        self._interval_ps = duration_ps(section.sampleInterval)
         self._now_ps = self._next_ps = 0
 
     @property
@@ -62,8 +58,7 @@ class GoodputRun:
         if self._status.start_ps is not None:
             raise ValueError("the job has started before")
         self._now_ps, self._next_ps = time_ps, time_ps
-        self._status.start_ps = time_ps
-        self._status.run(True, Reason.JOB_RUNNING, RUNNING_MESSAGE, time_ps)
+        self._status.run(time_ps)
         self._advance(time_ps)
 
     def feed(self, lines: str | bytes | Iterable[str | bytes], time_ps: int) -> None:
@@ -72,7 +67,7 @@ class GoodputRun:
             self.start(time_ps)
         self._advance(time_ps)
         if self._status.complete is None:
-            for line in _lines(lines):
+            for line in lines_of(lines):
                 self._progress.line(line, time_ps)
 
     def interrupted(self, time_ps: int) -> None:
@@ -97,11 +92,8 @@ class GoodputRun:
 
     def document(self) -> dict[str, Any]:
         """The whole GoodputMeasurement, as plain data for YAML or JSON."""
-        return {"apiVersion": API_VERSION, "kind": "GoodputMeasurement",
-                "metadata": {"name": self.name, **({"namespace": self.namespace} if self.namespace else {})},
-                "spec": {"jobRef": {"apiGroup": API_GROUP, "kind": "Job", "name": self.job_name},
-                         "logProfileRef": self.section.logProfileRef, "sampleInterval": self.section.sampleInterval},
-                "status": self.status()}
+        spec = {"logProfileRef": self.section.logProfileRef, "sampleInterval": self.section.sampleInterval}
+        return resource("GoodputMeasurement", self.name, self.namespace, self.job_name, spec, self.status())
 
     def prometheus(self) -> str:
         """The gauges as text: all while the job runs, then the ratio only."""
@@ -129,27 +121,8 @@ def conclude(status: GoodputStatus, progress: Progress, end_ps: int | None, succ
     status.values = values_of(progress, status.start_ps, end_ps)
     status.hints = hints_of(progress)
     if not succeeded:
-        status.end(Reason.JOB_FAILED, FAILED_MESSAGE, end_ps)
+        status.finish(Reason.JOB_FAILED, FAILED_MESSAGE, end_ps)
     elif float(status.values.get("result", "0")) == 0:
-        status.end(Reason.NO_DATA, NO_DATA_MESSAGE, end_ps)
+        status.finish(Reason.NO_DATA, NO_DATA_MESSAGE, end_ps)
     else:
-        status.end(Reason.JOB_SUCCEEDED, SUCCEEDED_MESSAGE, end_ps)
-
-
-def _profile(name: str, directory: Path | None) -> TrainingProfile:
-    found = builtin_profile(name)
-    if found is not None:
-        return found
-    try:
-        return load_profile(str((directory or Path()) / name))
-    except InputError as error:
-        where = None if error.file is not None else "goodputMeasurement.logProfileRef"
-        raise InputError(error.message, file=error.file, line=error.line, where=where or error.where) from None
-
-
-def _lines(lines: str | bytes | Iterable[str | bytes]) -> Iterable[bytes]:
-    """Single lines without their newline. Only a newline ends a line; a carriage return stays."""
-    for text in [lines] if isinstance(lines, (str, bytes)) else lines:
-        raw = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
-        parts = raw.split(b"\n")
-        yield from parts[:-1] if len(parts) > 1 and not parts[-1] else parts
+        status.finish(Reason.JOB_SUCCEEDED, SUCCEEDED_MESSAGE, end_ps)

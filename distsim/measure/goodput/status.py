@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..live import spell_ps
-from ..status import Condition, Reason
+from ..status import RUNNING_MESSAGE, Condition, Conditions, Reason
 from .profile import STEP
 from .progress import Progress
 from .times import SECOND_PS
 
-RUNNING_MESSAGE = "Referenced Job is running, measurement in progress"
 SUCCEEDED_MESSAGE = "Referenced Job completed successfully"
 FAILED_MESSAGE = "Referenced Job failed"
 NO_DATA_MESSAGE = "Job succeeded but no goodput was computed; check spec.logProfileRef"
@@ -19,54 +18,34 @@ COMPLETED_MESSAGE = "Measurement completed"
 
 
 @dataclass
-class GoodputStatus:
+class GoodputStatus(Conditions):
     """values : the fields below, as `to_dict` gives them; provisional until `complete`.
 
     start_ps, completion_ps : when the job began to run and reached its end; None if that is not known.
-    measuring, complete : the two conditions; None as long as they are not set. hints : ours, for the reader only.
+    hints : ours, for the reader only.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
     start_ps: int | None = None
     completion_ps: int | None = None
-    measuring: Condition | None = None
-    complete: Condition | None = None
     hints: list[str] = field(default_factory=list)
 
-    @property
-    def reason(self) -> Reason | None:
-        """Of the condition Complete, or of Measuring as long as it is not complete; None before the job started."""
-        said = self.complete or self.measuring
-        return said.reason if said is not None else None
+    def run(self, at_ps: int) -> None:
+        """Measuring, since the job began to run."""
+        self.start_ps = at_ps
+        self.measuring = Condition("Measuring", True, Reason.JOB_RUNNING, RUNNING_MESSAGE, spell_ps(at_ps))
 
-    @property
-    def message(self) -> str:
-        """What goes with `reason`."""
-        said = self.complete or self.measuring
-        return said.message if said is not None else "the job has not started"
-
-    def run(self, holds: bool, reason: Reason, message: str, at_ps: int) -> None:
-        """Set Measuring while the job runs. It keeps its time if it stays as it was."""
-        self.measuring = Condition("Measuring", holds, reason, message, self._since(holds, at_ps))
-
-    def end(self, reason: Reason, message: str, at_ps: int | None) -> None:
-        """Set Measuring to false and Complete to true."""
+    def finish(self, reason: Reason, message: str, at_ps: int | None) -> None:
+        """Complete, since the job ended."""
         self.completion_ps = at_ps
-        at = spell_ps(at_ps) if at_ps is not None else None
-        self.measuring = Condition("Measuring", False, reason, COMPLETED_MESSAGE, self._since(False, at_ps))
-        self.complete = Condition("Complete", True, reason, message, at)
+        self.end(reason, message, spell_ps(at_ps) if at_ps is not None else None, COMPLETED_MESSAGE)
 
     def to_dict(self) -> dict[str, Any]:
         """The documented form; `hints` are ours and stand there only when there is something to say."""
         times = {"startTime": self.start_ps, "completionTime": self.completion_ps}
         shown = {**self.values, **{name: spell_ps(time) for name, time in times.items() if time is not None}}
-        shown["conditions"] = [condition.to_dict() for condition in (self.measuring, self.complete) if condition]
+        shown["conditions"] = self.conditions()
         return {**shown, **({"hints": list(self.hints)} if self.hints else {})}
-
-    def _since(self, holds: bool, at_ps: int | None) -> str | None:
-        if self.measuring is not None and self.measuring.holds == holds:
-            return self.measuring.since
-        return spell_ps(at_ps) if at_ps is not None else None
 
 
 def values_of(progress: Progress, start_ps: int | None, now_ps: int | None) -> dict[str, Any]:

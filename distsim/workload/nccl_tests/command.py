@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 SUFFIX = "_perf"
@@ -63,7 +63,7 @@ class Command:
     average: int = AVERAGE
     unalign: int = 0
     per_iteration: int = 0
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @property
     def operations(self) -> int:

@@ -161,6 +161,9 @@ class Report:
             result["in_place" if place else "out_of_place"] = {
                 key: round(half.time_us, 6), "alg_bw": round(half.algbw, 6), "bus_bw": round(half.busbw, 6),
                 "nwrong": 0.0 if self._checked(place) else None}
+            if self._steady:
+                result["in_place" if place else "out_of_place"] |= {
+                    "simulated_operations": half.simulated, "extrapolated_from": list(half.sources)}
             if half.iterations is not None:
                 result["in_place_per_iter" if place else "out_of_place_per_iter"] = {
                     **asdict(half.iterations), "cv_pct": half.iterations.cv_pct}

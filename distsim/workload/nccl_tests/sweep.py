@@ -24,10 +24,10 @@ from .report import Measured, Report
 from .shape import Pairs, Shape
 from .sizes import Amount, Test
 from .steady import Series
-from .timing import combined_s, elapsed_ps, iteration_figures
+from .timing import alike, combined_s, elapsed_ps, iteration_figures
 
 STEADY_OPERATIONS = 4            # iterations of a size that `steady` simulates before it looks whether they are alike
-STEADY_PARTS = 100               # alike: within one part of so many
+STEADY_WITHIN = 0.01             # alike
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,14 @@ class _Running:
 
 @dataclass(frozen=True)
 class Volume:
-    """So many operations, each of so many messages and bytes on the wire in all, between these hosts."""
+    """So many operations, each of so many messages and bytes on the wire in all, between these hosts. more : whether
+    further ones may follow."""
 
     operations: int
     messages: int
     wire_bytes: int
     pairs: Pairs
+    more: bool = False
 
 
 class Sweep:
@@ -98,14 +100,15 @@ class Sweep:
         return self._next()
 
     def volumes(self) -> Iterator[Volume]:
-        """What is simulated at most, for a projection (with `steady` it may be less)."""
+        """What is simulated, for a projection. With `steady`, sizes may be left out, and iterations may follow."""
         once = replace(self.command, cycles=1)
         for step in steps(once, self.shape.ranks) if self.shape.fits else ():
             if step.moved.part_bytes and not step.in_place and not self._left_out(step):
                 messages, wire_bytes = self.shape.messages(step.moved)
                 times = 2 * self.command.cycles if step.timed else 1        # out-of-place and in-place
                 yield Volume(times * self._operations(step), messages, wire_bytes,
-                             self.shape.pairs(step.moved, step.test.root))
+                             self.shape.pairs(step.moved, step.test.root),
+                             self._few(step) and self.command.operations > STEADY_OPERATIONS)
 
     def _following(self, workload: Workload, phase: Phase) -> Workload | None:
         running = self._running
@@ -155,8 +158,7 @@ class Sweep:
         whole = self.command.operations
         if not self._few(running.step) or running.begun >= whole:
             return 0
-        last = np.concatenate(running.elapsed)[-2:].max(axis=1)
-        if len(last) == 2 and abs(int(last[1]) - int(last[0])) * STEADY_PARTS <= last[0]:
+        if alike(np.concatenate(running.elapsed), self.command, STEADY_WITHIN):
             return 0
         return min(whole - running.begun, STEADY_OPERATIONS)
 

@@ -38,6 +38,22 @@ def combined_s(elapsed: np.ndarray, command: Command) -> float:
     return float(threads.min() if command.average == MINIMUM else threads.max())
 
 
+def alike(elapsed: np.ndarray, command: Command, within: float) -> bool:
+    """Whether all that is printed of them stays the same, to this share, from the operation before the last to the
+    last: the mean over ranks, or each rank that -a may take; with -I the slowest rank too. elapsed : as above."""
+    if len(elapsed) < 2:
+        return False
+    last = elapsed[-2:].astype("f8")
+    shown = last
+    if command.average == RANK_0:
+        shown = last[:, :command.gpus]
+    elif command.average == AVERAGE and command.gpus == 1:
+        shown = last.mean(axis=1, keepdims=True)
+    if command.per_iteration:
+        shown = np.column_stack([shown, last.max(axis=1)])
+    return bool((np.abs(np.diff(shown, axis=0)) <= within * shown[0]).all())
+
+
 def iteration_figures(elapsed: np.ndarray, command: Command) -> Iterations:
     """Figures on the iterations: of each the slowest rank's time, over the operations that it aggregates."""
     by_iteration = elapsed.reshape(command.iterations, command.aggregated, -1).sum(axis=1).max(axis=1)
