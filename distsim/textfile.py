@@ -3,9 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from distsim.errors import InputError
+
+
+@dataclass
+class Source:
+    """A text file that is being read; the base of what is read from it. file : its path, for messages."""
+
+    file: str
+
+    def fail(self, line: int | None, message: str) -> NoReturn:
+        """Raise the InputError for a line of this file."""
+        raise InputError(message, file=self.file, line=line)
+
+    def whole(self, name: str, word: str, line: int | None, least: int, most: int) -> int:
+        """`word` as a whole number in range; InputError that calls it `name` when it is none."""
+        value = whole_number(word)
+        if value is None:
+            self.fail(line, f"{name} {word!r} is not a whole number")
+        if not least <= value <= most:
+            self.fail(line, f"{name} {word} is out of range, {least} to {most}")
+        return value
 
 
 def read_lines(path: str, what: str) -> list[str]:

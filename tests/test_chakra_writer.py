@@ -187,3 +187,19 @@ def test_ids_that_are_not_unique_become_running_numbers(tmp_path):
     write_traceset(graph, str(tmp_path / "t"))
     back = read_traceset(str(tmp_path / "t"), settings=Reading(names=True))
     assert back.nodes["id"].tolist() == [1, 2, 7] and back.deps.tolist() == [(1, 0)] and back.names[0] == "meta"
+
+
+def test_groups_of_an_overwritten_traceset_are_gone(tmp_path):
+    """Whichever of the two names their JSON has: reading would find it, and here refuse it."""
+    (tmp_path / "t.comm_group.json").write_text('{"0": [0, 1]}')
+    with pytest.raises(InputError, match="there already \\(1 files\\)"):
+        write_traceset(small(), str(tmp_path / "t"))
+    write_traceset(small(), str(tmp_path / "t"), overwrite=True)
+    assert [group.ranks.tolist() for group in read_traceset(str(tmp_path / "t")).groups] == [[0]]
+
+
+def test_names_of_groups_differ_whatever_they_are(tmp_path):
+    graph = small()
+    graph.groups = [Group(name, np.zeros(1, "i4")) for name in ("x.2", "x", "x")]
+    write_traceset(graph, str(tmp_path / "t"))
+    assert json.loads((tmp_path / "t.json").read_text()) == {"x.2": [0], "x": [0], "x.2.2": [0]}

@@ -107,6 +107,7 @@ THREE = (DATA / "three_tiers.topo").read_text()
     (TWO, "Downlink_speed_Gbps 100\nRadix_Down 4\nBundle", "Downlink_speed_Gbps 0\nRadix_Down 4\nBundle", 15,
      "Downlink_speed_Gbps 0 is out of range"),
     (TWO, "Downlink_Latency_ns 500", "Downlink_Latency_ns -5", 18, "out of range"),
+    (TWO, "Downlink_Latency_ns 500", "Downlink_Latency_ns 1e999999", 18, "1e999999 is out of range"),
     (TWO, "Downlink_Latency_ns 500", "Downlink_Latency_ns 0.0001", 18, "not a whole number of 1/1000"),
     (TWO, "Downlink_Latency_ns 500", "Downlink_Latency_ns fast", 18, "not a number"),
     (TWO, "Downlink_Latency_ns 500\n", "", 14, "tier 1 has no Downlink_Latency_ns"),

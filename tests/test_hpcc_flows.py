@@ -66,6 +66,7 @@ def test_what_is_not_used_is_said(tmp_path: Path) -> None:
     ("200000000 2", "1 x", ":2", "start_s 'x' is not a number"),
     ("200000000 2", "1 -1", ":2", "start_s -1 is out of range, 0 to 1000000 s"),
     ("200000000 2", "1 nan", ":2", "start_s nan is out of range"),
+    ("200000000 2", "1 1e999999", ":2", "start_s 1e999999 is out of range"),
 ])
 def test_errors_name_the_line(tmp_path: Path, old: str, new: str, place: str, message: str) -> None:
     assert old in TEXT

@@ -12,7 +12,7 @@ from distsim.errors import InputError
 from distsim.fabric.types import ServerLinks
 from distsim.workload import WORKLOADS
 from distsim.workload.base import Context
-from distsim.workload.estimate import Estimate, estimate
+from distsim.workload.estimate import Estimate
 from distsim.workload.graph import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, COLL, COMP, FIXED, REDUCE_SCATTER
 from distsim.workload.simai import graph_of
 from distsim.workload.simai_degrees import Degrees, degrees
@@ -177,7 +177,8 @@ def test_as_a_workload(tmp_path: Path) -> None:
     path = tmp_path / "job.txt"
     workload = build(path, 8)
     projected = WORKLOADS["simai"].projected(spec_of(path), Context(8, 1))
-    assert projected == estimate(workload.graph, workload.settings)
+    assert workload.instances is not None and projected.collectives == len(workload.instances)
+    assert projected.nodes == len(workload.graph.nodes)
     sends = workload.ops[workload.ops["kind"] == OP_SEND]
     assert projected.transfers == len(sends) and projected.size_bytes == sends["size_bytes"].sum()
     # Rings of two: all-reduce 4 messages of 400, all-gather 2 of 200, in 4 TP groups; all-to-all 2 of 32 in 4 EP

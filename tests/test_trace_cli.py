@@ -192,3 +192,26 @@ def test_connection_matrix_as_chakra(run, tmp_path):
     (tmp_path / "x.cm").write_text("Nodes 4\nConnections 1\n0->3 id 1 start 0 size 500\n")
     assert run("convert", tmp_path / "x.cm", tmp_path / "x")[0] == 0
     assert read_traceset(str(tmp_path / "x")).nodes[["rank", "size_bytes"]].tolist() == [(0, 500), (3, 500)]
+
+
+@pytest.mark.parametrize("field", ["file=other.goal", "kind=simai"])
+def test_the_file_and_its_kind_are_no_fields(run, tmp_path, field):
+    (tmp_path / "a.goal").write_text("num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 { recv 8b from 0 }\n")
+    code, out, err = run("info", tmp_path / "a.goal", "--set", field)
+    assert (code, out) == (2, "") and f"no field '{field.split('=')[0]}' of kind goal; valid: name, hosts" in err
+
+
+def test_nothing_to_convert(run, tmp_path):
+    (tmp_path / "f.txt").write_text("0\n")
+    code, _, err = run("convert", tmp_path / "f.txt", tmp_path / "c", "--kind", "hpcc")
+    assert code == 2 and "f.txt: there is no rank to write" in err and not (tmp_path / "c.0.et").exists()
+
+
+def test_what_lies_beside_a_traceset_belongs_to_it(run, tmp_path):
+    """A mapping file is kept unless told, and does not outlive the traces that it was written for."""
+    old, new = write(tmp_path, trace(coll(1)), prefix="u"), tmp_path / "c"
+    (tmp_path / "c.mapping").write_text("0, 3\n")
+    code, _, err = run("convert", old, new)
+    assert code == 2 and "there already (1 files)" in err and (tmp_path / "c.mapping").read_text() == "0, 3\n"
+    assert run("convert", old, new, "--overwrite")[0] == 0
+    assert not (tmp_path / "c.mapping").exists() and (tmp_path / "c.0.et").exists()

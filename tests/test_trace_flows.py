@@ -117,3 +117,11 @@ def test_generators_survive_writing_and_reading(tmp_path):
         assert np.array_equal(back.nodes, found.nodes) and np.array_equal(back.deps, found.deps), kind
         sent = back.nodes[(back.nodes["kind"] == SEND) & (back.nodes["size_bytes"] > 0)]
         assert len(sent) == len(workload.ops) and sent["size_bytes"].sum() == workload.ops["size_bytes"].sum()
+
+
+def test_no_flows_are_no_nodes(tmp_path):
+    """An HPCC flow file may hold none."""
+    (tmp_path / "f.txt").write_text("0\n")
+    hpcc = PARTS["hpcc"]
+    found = graph_of_flows(hpcc.build(hpcc.Spec(kind="hpcc", file=str(tmp_path / "f.txt")), Context(4, 1)), "here")
+    assert (found.ranks, len(found.nodes), len(found.deps)) == (0, 0, 0) and "holds no flows" in found.warnings[0]

@@ -142,6 +142,7 @@ TEXT = (DATA / "triggers.cm").read_text()
     ("0->1 id 1", "0->1 id 2", 7, "id 2 is the id of the flow in line 6 already"),
     ("size 1000", "size -1", 6, "size -1 is negative"),
     ("size 1000", "size 1099511627777", 6, "size 1099511627777 is out of range, 0 to 1099511627776"),
+    ("size 1000", "size 1e999999999999", 6, "size 1e999999999999 is out of range, 0 to 1099511627776"),
     ("size 1000", "size 0.5", 6, "size 0.5 is not a whole number"),
     ("size 1000", "siez 1000", 6, "unknown key 'siez' of a flow; did you mean size?"),
     ("size 1000 ", "", 6, "the flow has no size"),

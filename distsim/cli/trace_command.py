@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 KINDS = ("chakra", "goal", "simai", "hpcc", "cm")
 ENDINGS = {".et": "chakra", ".goal": "goal", ".cm": "cm"}
 CONFIGS = (".yaml", ".yml")
+_GIVEN = ("file", "kind")            # fields of a section that the command line says by itself
 MOST_RANKS = 1 << 20                 # of a trace file that is converted without a fabric
 
 
@@ -86,10 +87,10 @@ def _write_beside(workload: Workload, prefix: str) -> tuple[list[str], list[str]
     """Write the mapping file if one is needed; (settings of the replay, lines about what it cannot be told)."""
     from pathlib import Path
 
-    from distsim.workload.chakra.beside import MAPPING, left_out, mapping_text, settings_to_give
+    from distsim.workload.chakra.beside import left_out, mapping_text, settings_to_give
+    from distsim.workload.chakra.files import MAPPING
 
     text, file = mapping_text(workload), Path(prefix + MAPPING)
-    file.unlink(missing_ok=True)
     if text:
         file.write_text(text, encoding="ascii")
     return [*[f"mapping: {file}"] * bool(text), *settings_to_give(workload)], left_out(workload)
@@ -164,15 +165,18 @@ def _module(kind: str, source: str, fields: tuple[str, ...]) -> tuple[Any, Any, 
     from distsim.workload.base import Context
     from distsim.workload.registry import PARTS
 
-    module = PARTS[kind]
+    module, values = PARTS[kind], _values(fields)
+    valid = ", ".join(name for name in module.Spec.model_fields if name not in _GIVEN)
+    taken = next((name for name in _GIVEN if name in values), None)
+    if taken is not None:
+        raise InputError(f"no field {taken!r} of kind {kind}; valid: {valid}", file=source)
     try:
-        spec = module.Spec(kind=kind, file=source, **_values(fields))
+        spec = module.Spec(kind=kind, file=source, **values)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
-            valid = [name for name in module.Spec.model_fields if name not in ("kind", "file")]
-            raise InputError(f"no field {where!r} of kind {kind}; valid: {', '.join(valid)}", file=source) from None
+            raise InputError(f"no field {where!r} of kind {kind}; valid: {valid}", file=source) from None
         raise InputError(first["msg"].removeprefix("Value error, "), file=source, where=where or None) from None
     return module, spec, Context(MOST_RANKS, 1, where=kind)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from distsim.errors import InputError
+from distsim.fabric.address import FIRST
 from distsim.fabric.links import Plan
 from distsim.fabric.types import (
     LINKS,
@@ -25,7 +26,8 @@ from distsim.fabric.types import (
     Fabric,
 )
 
-FIRST_ADDRESS = 0x20000001      # 32.0.0.1, the address of NIC-0
+FIRST_ADDRESS = int(FIRST) + 1      # of NIC-0
+_NAMES = {TIER_NIC: "NIC", TIER_RACK: "RackSwitch", TIER_FABRIC: "FabricSwitch", TIER_SPINE: "SpineSwitch"}
 MAX_HOSTS = 1 << 20
 MAX_CABLES = 1 << 24
 
@@ -125,8 +127,12 @@ def _nodes(shape: Shape) -> tuple[np.ndarray, list[str]]:
     nics["pod"], racks["pod"] = nics["rack"] // shape.racks_per_pod, racks["rack"] // shape.racks_per_pod
     fabric["pod"], spines["pod"] = np.arange(fabrics) // max(shape.fabric_per_pod, 1), -1
     nics["ipv4"] = FIRST_ADDRESS + np.arange(shape.hosts)
-    kinds = ("NIC", "RackSwitch", "FabricSwitch", "SpineSwitch")
-    return nodes, [f"{kind}-{i}" for kind, count in zip(kinds, counts, strict=True) for i in range(count)]
+    return nodes, names_of(nodes["tier"])
+
+
+def names_of(tier: np.ndarray) -> list[str]:
+    """The names of nodes that come in the order NICs, rack, fabric and spine switches; tier : i1[nodes]."""
+    return [f"{name}-{i}" for number, name in _NAMES.items() for i in range(np.count_nonzero(tier == number))]
 
 
 def _mesh(low: np.ndarray, high: np.ndarray, parallel: int) -> tuple[np.ndarray, np.ndarray]:

@@ -8,13 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from distsim.fabric.ns3_text import HOST, NVSWITCH, Ns3Text, read
+from distsim.fabric.ns3_text import HOST, NVSWITCH, Ns3Text
 from distsim.fabric.types import ServerLinks
-
-
-def scale_up_of(file: str) -> ServerLinks | None:
-    """As `server_links`, of a file."""
-    return server_links(read(file))
 
 
 def server_links(topo: Ns3Text) -> ServerLinks | None:

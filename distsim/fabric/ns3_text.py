@@ -12,14 +12,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import NoReturn
 
 import numpy as np
 
-from distsim.errors import InputError
 from distsim.fabric.links import MAX_DELAY_PS
 from distsim.quantities import TIME_UNITS
-from distsim.textfile import read_lines, whole_number
+from distsim.textfile import Source, read_lines, whole_number
 
 HPCC_HEADER = ("nodes", "switches", "links")
 SIMAI_HEADER = ("nodes", "gpus_per_server", "nvswitches", "switches", "links", "gpu_type")
@@ -34,11 +32,10 @@ _TIME = re.compile(r"(\d+\.?\d*(?:e[+-]?\d{1,3})?|\.\d+)(s|ms|us|ns|ps)")
 
 
 @dataclass
-class Ns3Text:
+class Ns3Text(Source):
     """header : word of the header -> value; kinds : u1[nodes], HOST, SWITCH or NVSWITCH; src, dst : i4[links], node ids
     of the file; rate_bps, delay_ps : i8[links]; lines : i4[links], where each link stands."""
 
-    file: str
     header: dict[str, int] = field(default_factory=dict)
     gpu_type: str = ""
     kinds: np.ndarray = field(default_factory=lambda: np.zeros(0, "u1"))
@@ -57,10 +54,6 @@ class Ns3Text:
     def hosts(self) -> np.ndarray:
         """Node ids of the hosts, ascending, i8[hosts]: entry i is NIC-i of the fabric."""
         return np.flatnonzero(self.kinds == HOST)
-
-    def fail(self, line: int | None, message: str) -> NoReturn:
-        """Raise the InputError for a line of this file."""
-        raise InputError(message, file=self.file, line=line)
 
 
 HOST, SWITCH, NVSWITCH = 0, 1, 2
@@ -103,7 +96,7 @@ def _read_header(topo: Ns3Text, lines: list[str], words: Iterator[tuple[str, int
                                      "not used")
         else:
             most = MAX_LINKS if name == "links" else MAX_NODES
-            topo.header[name] = _whole(topo, name, word, number, 0 if "switches" in name else 1, most)
+            topo.header[name] = topo.whole(name, word, number, 0 if "switches" in name else 1, most)
     switches = topo.header["switches"] + topo.header.get("nvswitches", 0)
     if switches >= topo.header["nodes"]:
         topo.fail(number, f"{switches} switches of {topo.header['nodes']} nodes leave no host")
@@ -149,15 +142,6 @@ def _next(topo: Ns3Text, words: Iterator[tuple[str, int]], have: str) -> tuple[s
     if found is None:
         topo.fail(None, f"ends early: {have} that the header declares are there")
     return found
-
-
-def _whole(topo: Ns3Text, name: str, word: str, line: int | None, least: int, most: int) -> int:
-    value = whole_number(word)
-    if value is None:
-        topo.fail(line, f"{name} {word!r} is not a whole number")
-    if not least <= value <= most:
-        topo.fail(line, f"{name} {word} is out of range, {least} to {most}")
-    return value
 
 
 def _node(topo: Ns3Text, word: str, line: int) -> int:

@@ -11,13 +11,12 @@ host linked to two switches (dual-plane designs) is refused.
 
 from __future__ import annotations
 
-import itertools
 from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
-from distsim.fabric.clos import FIRST_ADDRESS, assemble
+from distsim.fabric.clos import FIRST_ADDRESS, assemble, names_of
 from distsim.fabric.links import LinkRules, Plan, TopologySpec, apply_overrides, nic_rates
 from distsim.fabric.ns3_servers import server_links
 from distsim.fabric.ns3_text import HOST, NVSWITCH, Ns3Text, read
@@ -31,8 +30,6 @@ from distsim.fabric.types import (
     TIER_SPINE,
     Fabric,
 )
-
-_NAMES = {TIER_NIC: "NIC", TIER_RACK: "RackSwitch", TIER_FABRIC: "FabricSwitch", TIER_SPINE: "SpineSwitch"}
 
 
 class Ns3Spec(TopologySpec):
@@ -132,7 +129,7 @@ def _plan(topo: Ns3Text, rows: np.ndarray) -> Plan:
     upwards = (depth[one] < depth[two]) | ((depth[one] == depth[two]) & (one < two))
     low, high = np.where(upwards, one, two).astype("i4"), np.where(upwards, two, one).astype("i4")
     nodes = _nodes(tier[order], low, high)
-    return Plan(nodes, _names(nodes["tier"]), low, high)
+    return Plan(nodes, names_of(nodes["tier"]), low, high)
 
 
 def _nodes(tier: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -164,11 +161,6 @@ def _parts(count: int, one: np.ndarray, two: np.ndarray) -> np.ndarray:
         np.minimum.at(part, two, part[one])
         if np.array_equal(part, before):
             return part
-
-
-def _names(tier: np.ndarray) -> list[str]:
-    counts = {one: itertools.count() for one in _NAMES}
-    return [f"{_NAMES[one]}-{next(counts[one])}" for one in tier.tolist()]
 
 
 def _at_nic_rate(topo: Ns3Text, rate_bps: np.ndarray, nic_bps: np.ndarray) -> np.ndarray:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, Overflow
 from typing import NoReturn
 
-from distsim.errors import InputError
 from distsim.fabric.links import MAX_DELAY_PS
-from distsim.textfile import data_words
+from distsim.textfile import Source, data_words
 
 HEADER_KEYS = {"nodes": "Nodes", "tiers": "Tiers", "podsize": "Podsize"}
 # key in lower case: (as htsim writes it, base units per unit of the file, least value, greatest value)
@@ -39,10 +38,9 @@ class Entry:
 
 
 @dataclass
-class TopoText:
+class TopoText(Source):
     """header : key -> Entry; blocks : tier -> key -> Entry, keys in lower case; tier_lines : tier -> its first line."""
 
-    file: str
     header: dict[str, Entry] = field(default_factory=dict)
     blocks: dict[int, dict[str, Entry]] = field(default_factory=dict)
     tier_lines: dict[int, int] = field(default_factory=dict)
@@ -65,10 +63,6 @@ class TopoText:
                 self.fail(self.tier_lines[tier], f"tier {tier} has no {TIER_KEYS[key][0]}")
             return Entry(default, self.tier_lines[tier])
         return entry
-
-    def fail(self, line: int | None, message: str) -> NoReturn:
-        """Raise the InputError for a line of this file."""
-        raise InputError(message, file=self.file, line=line)
 
 
 def parse(file: str, lines: list[str]) -> TopoText:
@@ -113,6 +107,8 @@ def _number(topo: TopoText, words: list[str], line: int, unit: int, least: int, 
         value = Decimal(words[1]) * unit
     except InvalidOperation:
         topo.fail(line, f"{words[0]} {words[1]} is not a number")
+    except Overflow:
+        value = Decimal(most + 1)
     if not value.is_finite() or value != value.to_integral_value():
         topo.fail(line, f"{words[0]} {words[1]} is not a whole number" + (f" of 1/{unit}" if unit > 1 else ""))
     if not least <= value <= most:

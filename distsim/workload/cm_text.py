@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import NoReturn
 
-from distsim.errors import InputError
-from distsim.textfile import data_words
+from distsim.textfile import Source, data_words
 from distsim.workload.base import MAX_FLOW_ID, MAX_MESSAGE_BYTES, MAX_START_PS
 
 HEADER_KEYS = ("Nodes", "Connections", "Triggers", "Failures")
@@ -34,10 +33,9 @@ class Trigger:
 
 
 @dataclass
-class CmText:
+class CmText(Source):
     """Columns with one entry a flow, in the order of the file; 0 stands for no trigger and, in `ids`, for no id."""
 
-    file: str
     header: dict[str, tuple[int, int]] = field(default_factory=dict)     # key -> (value, line)
     src: list[int] = field(default_factory=list)
     dst: list[int] = field(default_factory=list)
@@ -59,10 +57,6 @@ class CmText:
     def flow_name(self, row: int) -> str:
         """``flow 7`` or, without an id, ``flow 3->5``."""
         return f"flow {self.ids[row] or f'{self.src[row]}->{self.dst[row]}'}"
-
-    def fail(self, line: int | None, message: str) -> NoReturn:
-        """Raise the InputError for a line of this file."""
-        raise InputError(message, file=self.file, line=line)
 
 
 def parse(file: str, lines: list[str]) -> CmText:
@@ -192,19 +186,19 @@ def _explain_words(cm: CmText, words: list[str], line: int) -> NoReturn:
 
 def _whole(cm: CmText, name: str, word: str, line: int, least: int, most: int) -> int:
     """A whole number in range; numbers like 1e6 and 5.0 are read too."""
+    value: int | Decimal
     try:
         value = int(word)
     except ValueError:
         try:
-            exact = Decimal(word)
+            value = Decimal(word)
         except InvalidOperation:
             cm.fail(line, f"{name} {word!r} is not a number")
-        if not exact.is_finite() or exact != exact.to_integral_value():
+        if not value.is_finite() or value != value.to_integral_value():
             cm.fail(line, f"{name} {word} is not a whole number" + (" of picoseconds" if name == "start" else ""))
-        value = int(exact)
     if not least <= value <= most:
         cm.fail(line, f"{name} {word} is {'negative' if value < 0 <= least else f'out of range, {least} to {most}'}")
-    return value
+    return int(value)
 
 
 _FLOW_KEY_SET = frozenset(FLOW_KEYS)

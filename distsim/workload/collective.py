@@ -172,16 +172,17 @@ def graph_of(spec: CollectiveSpec, context: Context) -> Graph:
 
 def _counts(spec: CollectiveSpec, graph: Graph, context: Context) -> dict[int, np.ndarray]:
     """Graph.counts of an alltoallv: what each node's rank sends to the members of its group."""
-    table = np.array(spec.counts, "i8")
-    found = {}
-    for group in graph.groups:
+    table, nodes = np.array(spec.counts, "i8"), graph.nodes
+    found: dict[int, np.ndarray] = {}
+    for number, group in enumerate(graph.groups):
         if len(group.ranks) != len(table):
             context.fail("counts", f"{len(table)} rows do not fit a group of {len(group.ranks)} ranks")
-        for place, rank in enumerate(group.ranks):
-            for row in np.flatnonzero((graph.nodes["rank"] == rank)
-                                      & (graph.nodes["group"] == graph.groups.index(group))):
-                found[int(row)] = table[place]
-                graph.nodes["size_bytes"][row] = table[place].sum()
+        place = np.zeros(graph.ranks, "i8")
+        place[group.ranks] = np.arange(len(table))
+        rows = np.flatnonzero(nodes["group"] == number)
+        sent = table[place[nodes["rank"][rows]]]
+        nodes["size_bytes"][rows] = sent.sum(axis=1)
+        found.update(zip(rows.tolist(), sent, strict=True))
     return found
 
 

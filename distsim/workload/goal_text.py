@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from distsim.errors import InputError
-from distsim.textfile import stream_lines, whole_number
+from distsim.textfile import Source, stream_lines
 from distsim.workload.base import MAX_MESSAGE_BYTES, MAX_START_PS
 from distsim.workload.goal_starts import add_starts
 from distsim.workload.graph import COMP, RECV, SEND
@@ -35,7 +34,7 @@ _OPTIONS = ("tag", "cpu", "nic")
 
 
 @dataclass
-class GoalText:
+class GoalText(Source):
     """Columns with one entry an operation, in the order of the file; and what each waits for.
 
     size : bytes, or duration in ps of a calc; peer : rank, ANY of a recv, -1 of a calc; tag : ANY of a recv; cpu : of a
@@ -43,7 +42,6 @@ class GoalText:
     after its last, in the order of the file. labels : row -> label. any_tag : row of a recv of any tag -> its line.
     """
 
-    file: str
     ranks: int = 0
     kind: array[int] = field(default_factory=lambda: array("B"))
     size: array[int] = field(default_factory=lambda: array("q"))
@@ -56,10 +54,6 @@ class GoalText:
     labels: dict[int, str] = field(default_factory=dict)
     any_tag: dict[int, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-
-    def fail(self, line: int | None, message: str) -> NoReturn:
-        """Raise the InputError for a line of this file."""
-        raise InputError(message, file=self.file, line=line)
 
     def add(self, kind: int, size: int, peer: int, tag: int, cpu: int) -> int:
         """Append an operation; its row."""
@@ -263,12 +257,9 @@ class _Parser:
 
     def whole(self, name: str, word: str, line: int, least: int, most: int) -> int:
         """`word` as a number in range."""
-        value = whole_number(word)
-        if value is None:
-            self.goal.fail(line, f"{name} {word!r} is not a whole number" if word else f"ends where {name} is due")
-        if not least <= value <= most:
-            self.goal.fail(line, f"{name} {word} is out of range, {least} to {most}")
-        return value
+        if not word:
+            self.goal.fail(line, f"ends where {name} is due")
+        return self.goal.whole(name, word, line, least, most)
 
     def expect(self, word: str) -> None:
         """Move over `word`."""

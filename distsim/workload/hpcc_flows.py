@@ -9,17 +9,17 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
-from typing import Literal, NoReturn
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
-from distsim.errors import InputError
-from distsim.textfile import stream_lines, whole_number
+from distsim.textfile import Source, stream_lines
 from distsim.workload.base import MAX_MESSAGE_BYTES, MAX_OPS, MAX_START_PS, Context, StartTime, WorkloadSpec, sends
 from distsim.workload.types import EDGES, Workload
 
 READS_FILE = True
+MAX_START_S = MAX_START_PS // 10**12
 _COLUMNS = ("src", "dst", "priority group", "dst port", "bytes", "start_s")
 
 
@@ -51,14 +51,11 @@ def build(spec: HpccSpec, context: Context) -> Workload:
     return Workload(ops, np.zeros(0, EDGES), warnings=reader.warnings)
 
 
-class _Reader:
+class _Reader(Source):
     def __init__(self, file: str, first_host: int, hosts: int):
-        self.file, self.first_host, self.hosts = file, first_host, hosts
+        super().__init__(file)
+        self.first_host, self.hosts = first_host, hosts
         self.warnings: list[str] = []
-
-    def fail(self, line: int | None, message: str) -> NoReturn:
-        """Raise the InputError for a line of this file."""
-        raise InputError(message, file=self.file, line=line)
 
     def columns(self) -> tuple[np.ndarray, ...]:
         """src, dst (hosts), bytes and start in ps, i8[flows] each."""
@@ -97,12 +94,12 @@ class _Reader:
         self.whole(_COLUMNS[3], words[3], line, 0, 2**31 - 1)
         size = self.whole("bytes", words[4], line, 0, MAX_MESSAGE_BYTES)
         try:
-            start = Decimal(words[5]).scaleb(12)
+            start_s = Decimal(words[5])
         except InvalidOperation:
             self.fail(line, f"start_s {words[5]!r} is not a number")
-        if not start.is_finite() or not 0 <= start <= MAX_START_PS:
-            self.fail(line, f"start_s {words[5]} is out of range, 0 to {MAX_START_PS // 10**12} s")
-        return src, dst, size, round(start)
+        if not start_s.is_finite() or not 0 <= start_s <= MAX_START_S:
+            self.fail(line, f"start_s {words[5]} is out of range, 0 to {MAX_START_S} s")
+        return src, dst, size, round(start_s.scaleb(12))
 
     def host(self, name: str, word: str, line: int) -> int:
         """The host of a node id."""
@@ -119,12 +116,3 @@ class _Reader:
         if found is None:
             self.fail(None, f"ends before {wanted}")
         return found
-
-    def whole(self, name: str, word: str, line: int, least: int, most: int) -> int:
-        """A whole number in range."""
-        value = whole_number(word)
-        if value is None:
-            self.fail(line, f"{name} {word!r} is not a whole number")
-        if not least <= value <= most:
-            self.fail(line, f"{name} {word} is out of range, {least} to {most}")
-        return value

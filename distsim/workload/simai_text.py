@@ -12,10 +12,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import NoReturn
 
-from distsim.errors import InputError
-from distsim.textfile import stream_lines, whole_number
+from distsim.textfile import Source, stream_lines
 from distsim.workload.base import MAX_MESSAGE_BYTES, MAX_START_PS
 from distsim.workload.graph import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 
@@ -55,20 +53,15 @@ class Layer:
 
 
 @dataclass
-class SimaiText:
+class SimaiText(Source):
     """policy : first word; numbers, lists : what the header names; layers : the first `most` of those declared."""
 
-    file: str
     policy: str = ""
     numbers: dict[str, int] = field(default_factory=dict)
     lists: dict[str, tuple[int, ...]] = field(default_factory=dict)
     declared: int = 0
     layers: list[Layer] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-
-    def fail(self, line: int | None, message: str) -> NoReturn:
-        """Raise the InputError for a line of this file."""
-        raise InputError(message, file=self.file, line=line)
 
 
 def parse(file: str, most: int | None = None) -> SimaiText:
@@ -158,9 +151,6 @@ def _pass(text: SimaiText, words: list[str], begin: int, line: int) -> Pass:
 
 
 def _whole(text: SimaiText, name: str, word: str, line: int, least: int, most: int) -> int:
-    value = whole_number(word)
-    if value is None:
-        text.fail(line, f"{name} {word!r} is not a whole number" if word else f"{name} has no value")
-    if not least <= value <= most:
-        text.fail(line, f"{name} {word} is out of range, {least} to {most}")
-    return value
+    if not word:
+        text.fail(line, f"{name} has no value")
+    return text.whole(name, word, line, least, most)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from distsim.errors import InputError
-from distsim.workload.chakra.order import components, find_cycle
 from distsim.workload.chakra.rank import RankTrace
+from distsim.workload.order import components, find_cycle
 
 Rows = np.ndarray
 Dependencies = tuple[Rows, Rows, Rows, dict[str, Rows]]

@@ -10,6 +10,7 @@ from distsim.errors import InputError
 
 _RANK_FILE = re.compile(r"(.*)\.(0|[1-9]\d*)\.et", re.DOTALL)
 GROUP_FILES = (".json", ".comm_group.json")          # endings after the prefix, the first that is there counts
+MAPPING = ".mapping"                                 # ending of a mapping file that is written beside a traceset
 
 
 def rank_files(prefix: str) -> list[str]:

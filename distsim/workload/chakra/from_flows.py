@@ -39,7 +39,7 @@ def graph_of_flows(workload: Workload, source: str) -> Graph:
     """
     ops = workload.ops
     rows = _Rows()
-    own, first, received = (np.array(column, "i8") for column in zip(*(_operation(rows, op) for op in ops)))
+    own, first, received = np.array([_operation(rows, op) for op in ops], "i8").reshape(-1, 3).T
     tag = int(ops["user_id"].max(initial=0))
     for edge in _kept(workload):
         src, dst = ops[edge["src"]], ops[edge["dst"]]

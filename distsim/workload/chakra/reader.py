@@ -11,10 +11,10 @@ from distsim.errors import InputError
 from distsim.workload.chakra.dependencies import Dependencies, dependencies
 from distsim.workload.chakra.files import group_file, rank_files
 from distsim.workload.chakra.groups import Groups, read_groups
-from distsim.workload.chakra.order import chains, find_cycle
 from distsim.workload.chakra.rank import US_PS, RankTrace, read_rank
 from distsim.workload.chakra.settings import AS_WRITTEN, Reading
 from distsim.workload.graph import COLL, DEPS, FIXED, NODES, RECV, SEND, Graph
+from distsim.workload.order import chains, find_cycle
 
 
 def read_traceset(prefix: str, comm_groups: str | None = None, settings: Reading = AS_WRITTEN) -> Graph:

@@ -12,7 +12,7 @@ import numpy as np
 
 from distsim.errors import InputError
 from distsim.workload.chakra import messages
-from distsim.workload.chakra.files import GROUP_FILES, split_name
+from distsim.workload.chakra.files import GROUP_FILES, MAPPING, split_name
 from distsim.workload.chakra.groups import WORLD
 from distsim.workload.chakra.rank import US_PS, VERSIONS
 from distsim.workload.graph import COLL, COLLECTIVES, COMP, FIXED, META, NODE_KINDS, RECV, SEND, Graph
@@ -27,9 +27,12 @@ def write_traceset(graph: Graph, prefix: str, overwrite: bool = False) -> list[s
 
     Attributes of ours, which other readers pass over: `duration_ps` where a duration is not whole microseconds,
     `issue_order`, `root`, `comm_counts` (alltoallv, bytes to each member), comm_src -1 of a receive from any rank. Ids
-    that are not unique in their rank become running numbers from 1. Raises InputError when the traceset is there
-    already and `overwrite` is not set; when it is, files of more ranks than now are removed.
+    that are not unique in their rank become running numbers from 1. Raises InputError when there are no ranks, and when
+    the traceset, its process groups or its mapping file are there already and `overwrite` is not set; when it is, all
+    of these are removed.
     """
+    if not graph.ranks:
+        raise InputError("there is no rank to write", file=graph.source or None)
     _make_room(prefix, overwrite)
     ids = _ids(graph)
     begin = np.searchsorted(graph.nodes["rank"], np.arange(graph.ranks + 1)).tolist()
@@ -67,7 +70,7 @@ def _make_room(prefix: str, overwrite: bool) -> None:
                  if (split_name(entry) or ("",))[0] == name]
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", file=folder or ".") from None
-    there += [prefix + GROUP_FILES[0]] if Path(prefix + GROUP_FILES[0]).exists() else []
+    there += [prefix + ending for ending in (*GROUP_FILES, MAPPING) if name and Path(prefix + ending).exists()]
     if not name or (there and not overwrite):
         raise InputError(f"the traceset is there already ({len(there)} files); give another prefix or --overwrite"
                          if name else "is a folder; give a prefix such as traces/run", file=prefix)
@@ -88,11 +91,13 @@ def _ids(graph: Graph) -> np.ndarray:
 
 def _group_names(graph: Graph) -> list[str]:
     """Names of the groups, made to differ."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     for row, group in enumerate(graph.groups):
         name = group.name or f"group{row}"
-        names.append(name if name not in names else f"{name}.{row}")
-    return names
+        while name in names:
+            name += f".{row}"
+        names[name] = None
+    return list(names)
 
 
 def _only_world(graph: Graph) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import NoReturn
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from distsim.errors import InputError
 from distsim.workload.base import MAX_MESSAGE_BYTES, MAX_START_PS
 from distsim.workload.graph import RECV, SEND, Graph
+from distsim.workload.order import find_cycle
 
 MOST_NAMED = 3
 
@@ -77,42 +77,12 @@ def _refuse(graph: Graph, bad: np.ndarray, field: str, rule: str) -> None:
 
 def check_acyclic(graph: Graph, deps: np.ndarray, ordered: bool) -> None:
     """InputError that names a cycle of `deps` (DEPS). ordered : whether serialization added to them."""
-    if (deps["on"] < deps["node"]).all():
+    rows = find_cycle(len(graph.nodes), deps["node"], deps["on"])
+    if rows is None:
         return
-    stuck = _stuck(len(graph.nodes), deps)
-    if not len(stuck):
-        return
-    inside = np.zeros(len(graph.nodes), bool)
-    inside[stuck] = True
-    kept = deps[inside[deps["node"]] & inside[deps["on"]]]
-    before = dict(zip(kept["node"].tolist(), kept["on"].tolist()))
-    seen: dict[int, int] = {}
-    walk: list[int] = []
-    row = int(stuck[0])
-    while row not in seen:
-        seen[row] = len(walk)
-        walk.append(row)
-        row = before[row]
-    cycle = [str(graph.nodes["id"][node]) for node in [*walk[seen[row]:], row]]
+    cycle = [str(graph.nodes["id"][row]) for row in [*rows, rows[0]]]
     shown = cycle if len(cycle) <= 8 else [*cycle[:4], "...", *cycle[-3:]]
-    fail(graph, f"rank {graph.nodes['rank'][row]}: nodes wait for each other: {' -> '.join(shown)} "
+    fail(graph, f"rank {graph.nodes['rank'][rows[0]]}: nodes wait for each other: {' -> '.join(shown)} "
                 "(a -> b: a waits for b)"
                 + ("; the order in which process groups were issued counts, see ProcessGroupSerialization"
                    if ordered else ""))
-
-
-def _stuck(count: int, deps: np.ndarray) -> np.ndarray:
-    """Rows that never start, ascending."""
-    order = np.argsort(deps["on"], kind="stable")
-    told = deps["node"][order].tolist()
-    begin = np.searchsorted(deps["on"][order], np.arange(count + 1)).tolist()
-    left = np.bincount(deps["node"], minlength=count)
-    ready = deque(np.flatnonzero(left == 0).tolist())
-    waits = left.tolist()
-    while ready:
-        row = ready.popleft()
-        for other in told[begin[row]:begin[row + 1]]:
-            waits[other] -= 1
-            if waits[other] == 0:
-                ready.append(other)
-    return np.flatnonzero(np.array(waits, "i8") > 0)

@@ -6,6 +6,7 @@ import numpy as np
 
 from distsim.workload.graph import DEPS, SEND, Graph
 from distsim.workload.lower.check import check_acyclic
+from distsim.workload.order import chains
 
 
 def dependencies(graph: Graph, expanded: np.ndarray, serialization: bool) -> np.ndarray:
@@ -23,12 +24,11 @@ def dependencies(graph: Graph, expanded: np.ndarray, serialization: bool) -> np.
 
 def _issue_order(graph: Graph, expanded: np.ndarray) -> np.ndarray:
     nodes = graph.nodes
-    rows = np.flatnonzero((nodes["issue"] >= 0) & (nodes["group"] >= 0) & (expanded | (nodes["kind"] == SEND)))
-    rows = rows[np.lexsort([rows, nodes["issue"][rows], nodes["group"][rows], nodes["rank"][rows]])]
-    before, after = rows[:-1], rows[1:]
-    same = (nodes["rank"][before] == nodes["rank"][after]) & (nodes["group"][before] == nodes["group"][after])
-    added = np.zeros(int(same.sum()), DEPS)
-    added["node"], added["on"] = after[same], before[same]
+    ordered = (nodes["group"] >= 0) & (expanded | (nodes["kind"] == SEND))
+    lane = np.where(ordered, nodes["rank"].astype("i8") * len(graph.groups) + nodes["group"], -1)
+    after, before = chains(lane, nodes["issue"])
+    added = np.zeros(len(after), DEPS)
+    added["node"], added["on"] = after, before
     return added
 
 

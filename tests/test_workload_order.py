@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distsim.workload.chakra.order import chains, components, find_cycle
+from distsim.workload.order import chains, components, find_cycle
 
 
 @pytest.mark.parametrize("seed", range(20))
