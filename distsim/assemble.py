@@ -15,6 +15,7 @@ from .config.advice import config_warnings
 from .errors import InputError
 from .fabric.routing import build_routes
 from .fabric.types import Fabric
+from .fault_plan import fault_plan
 from .parameters import buffer_rows, needs_shared, nic_row, switch_row, watch_row
 from .projection import Projection, Senders, project_estimate
 from .state.lookahead import notices_of
@@ -66,8 +67,8 @@ def assemble(config: Config, *, eager: bool = False, foresee: Callable[[Projecti
         warnings.append(f"{len(late)} flows start after the run has stopped (first: id {first}) and never run")
     model = Model(fabric, routes, number_messages(workload), nicpar, nic_param, swpar, switch_param, seed=config.seed,
                  start_ps=config.workload_start_ps, trigger_delay_ps=config.trigger_delay_ps, shared=shared,
-                 buffers=buffers, failed=failed_links(config, fabric), watch=watch_row(config), warnings=warnings,
-                 workload=workload)
+                 buffers=buffers, failed=failed_links(config, fabric), faults=fault_plan(config, fabric),
+                 watch=watch_row(config), warnings=warnings, workload=workload)
     if workload.notices is None:
         return model
     # those of the first phase too: a part without phases foresees nothing

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import records
 from .errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNFINISHED
+from .fault_steps import lost_by_link
 from .kernels.mode import COMPILED
 from .phases import last_event_ps
 from .results_summary import Totals, Unfinished, collective_lines, flow_statistics, summary_lines
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .session import Session
 
 PAYLOAD_OVERHEAD_BYTES = 106
+LISTED_LINKS = 200            # of run.json, those that lost most
 TOTALS = ("hops", "created", "delivered", "trimmed", "dropped", "ties", "sends_done", "ops_started")
 SUMMED = (*TOTALS, "in_flight", "retransmitted", "unfinished", "undone", "waiting", "dropped_by_nics",
           "waits_for_pdc_id")
@@ -46,6 +48,7 @@ def rank_totals(session: Session) -> dict[str, Any]:
         "perf": perf.tobytes(), "files": session.records.files(), "wall": session.wall | wall,
         "windows": exchange.windows, "packets_exchanged": exchange.packets_sent, "nodes": len(session.here.nodes),
         "cpu_s": time.process_time(), "loop_cpu_s": session.loop_cpu_s, "peak_memory_mb": peak_memory_mb(),
+        "lost": [[link, *lost] for link, lost in lost_by_link(state, session.here).items()],
     } | undone_facts(session)
 
 
@@ -76,6 +79,8 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     perf = fabric
     info = run_info(session, status, total, perf, files, ranks)
     info["collectives"] = collectives
+    if session.model.faults is not None:
+        info["faults"] = faults_info(session, ranks)
     info["jobs"] = jobs_info(session)
     records.write_run_json(session.output, session.config.simulation, info)
     totals = final_totals(session, total, info, ranks, unreceived)
@@ -86,6 +91,22 @@ def conclude(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
     if status == "interrupted":
         lines.append("interrupted: the records hold what was simulated until then")
     return {"exit_code": code, "lines": lines, "info": info}
+
+
+def faults_info(session: Session, ranks: list[dict[str, Any]]) -> dict[str, Any]:
+    """What links lost, all together and by direction, worst first, at most LISTED_LINKS of them."""
+    lost: dict[int, list[int]] = {}
+    for rank in ranks:
+        for link, packets, size in rank["lost"]:
+            total = lost.setdefault(link, [0, 0])
+            total[0] += packets
+            total[1] += size
+    fabric = session.model.fabric
+    worst = sorted(lost, key=lambda link: (-lost[link][0], link))[:LISTED_LINKS]
+    rows = fabric.links[worst]
+    return {"lost_packets": sum(one[0] for one in lost.values()), "lost_bytes": sum(one[1] for one in lost.values()),
+            "links": [{"from": fabric.names[row["src"]], "to": fabric.names[row["dst"]], "lost_packets": lost[link][0],
+                       "lost_bytes": lost[link][1]} for link, row in zip(worst, rows, strict=True)]}
 
 
 def jobs_info(session: Session) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ import numpy as np
 from . import records
 from .assemble import assemble, eager_wanted
 from .errors import DistsimError, InputError
+from .fault_steps import FaultSteps
 from .kernels.mode import COMPILED, PLUGIN_VARIABLE, plugin_file
 from .kernels.native import Kernels, load_kernels
 from .launched import LaunchedJob, end_of, is_over, jobs_of
@@ -134,6 +135,7 @@ class Session:
             self.config.stop_ps, clocks(self.config), self._on_tick, self._on_rows, self._on_progress,
             self._on_idle, lambda: self.signals.asked)
         self.phases = Phases(self.comm, self.model, self.here, self.simulation.holder)
+        self.simulation.faults = FaultSteps(self.model, self.here, self.simulation.holder, self.simulation.kernels)
         self.simulation.watching = Watching(self.comm, self.model, self.here, self.simulation.holder,
                                             self.config.parameters.MonitorScope == "global")
         self.wall["compile_s"] = time.perf_counter() - begin

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DistsimError
+from .fault_steps import FaultSteps
 from .kernels import status
 from .kernels.handle import Holder
 from .kernels.native import Kernels
@@ -64,6 +65,7 @@ class Simulation:
     (MONITOR in order of (time, node), a node's as they happened) or "oplog" (OPLOG in order of (time, op)).
     on_idle : called on every rank once nothing is left to do; loads what comes next into the state and returns True, or
     False when that was all.
+    faults : what fails in the fabric, made by the caller from `holder`; None: nothing.
     watching : connections that uet-monitor chooses; made by the caller from `holder`, None: nothing is chosen.
     on_progress : called after every kernel call. stopping : returns True once the user has asked to end.
     after_window : called with the state after every window (tests check its invariants).
@@ -95,6 +97,7 @@ class Simulation:
         self.events_a_call = self.events_a_call or (EVENTS_A_CALL if compiled else SLOW_EVENTS_A_CALL)
         self.exchange = Exchange(self.comm, self.here, self.holder, self.kernels)
         self.watching: Watching | None = None
+        self.faults: FaultSteps | None = None
         self.due_ps = {name: self.workload_start_ps + interval for name, interval in self.clocks.items()}
 
     @property
@@ -118,8 +121,8 @@ class Simulation:
     def _run_until_idle(self, nearest: int) -> int:
         """Run from the earliest event anywhere until there is none or the time is up; returns what is earliest then."""
         while nearest < self.stop_ps and not self.interrupted:
-            self._ticks_until(nearest)
-            end = min(nearest + self._window_ps(), *self.due_ps.values(), self.stop_ps)
+            self._instants_until(nearest)
+            end = min(nearest + self._window_ps(), *self.due_ps.values(), self._next_fault_ps(), self.stop_ps)
             outcome = self._window(end)
             self.now_ps = end
             self.on_progress(self.state, end)
@@ -133,6 +136,18 @@ class Simulation:
                 self.watching.after_window()
             self._drain(ROWS_KEPT)
         return nearest
+
+    def _next_fault_ps(self) -> int:
+        return NEVER_PS if self.faults is None else self.faults.next_ps
+
+    def _instants_until(self, time_ps: int) -> None:
+        """Ticks and faults up to `time_ps`, in order of time, ticks first; nothing happens between them."""
+        while self.faults is not None and self.faults.next_ps <= time_ps and self.error is None:
+            at = self.faults.next_ps
+            self._ticks_until(at)
+            self._settle(at)
+            self.faults.apply()
+        self._ticks_until(time_ps)
 
     def _window_ps(self) -> int:
         """The longest window: what the ranks allow, and what the other ends of chosen connections allow."""

@@ -18,11 +18,13 @@ from distsim.fabric import fat_tree, leaf_spine
 from distsim.fabric.links import uniform_rules
 from distsim.fabric.routing import build_routes
 from distsim.fabric.types import Fabric
+from distsim.fault_steps import lost_by_link
 from distsim.kernels import status
 from distsim.kernels.mode import COMPILED
 from distsim.parameters import buffer_rows, nic_row, switch_row
 from distsim.state import tables as t
 from distsim.state.allocate import cell, set_cell
+from distsim.state.faults import INTERVALS, FaultPlan, merged, survival_of
 from distsim.state.model import Model, number_messages
 from distsim.state.verify import verify
 from distsim.workload.types import SEND, Workload
@@ -133,6 +135,22 @@ def model(fabric: Fabric, ops: list[tuple], edges: list[tuple] | None = None, *,
                  np.arange(switches, dtype="i4"), **more)
 
 
+def faults(fabric: Fabric, *events: tuple[Any, ...], keep: float = 1.0, bit_errors: float = 0.0) -> FaultPlan:
+    """Cables that are down: (one end, other end, from, until, routed from, routed until), ps; keep and bit_errors : of
+    every link."""
+    names, links = fabric.names, fabric.links
+    down, routed = [], []
+    for one, two, begin, end, begin_routed, end_routed in events:
+        a, b = names.index(one), names.index(two)
+        for link in np.flatnonzero(((links["src"] == a) & (links["dst"] == b)) | ((links["src"] == b)
+                                                                                & (links["dst"] == a))).tolist():
+            down.append((link, begin, end))
+            routed.append((link, begin_routed, end_routed))
+    bits = np.full(len(links), 0 if bit_errors else -1, "i4")
+    return FaultPlan(np.full(len(links), keep), bits, survival_of(bit_errors)[None], merged(np.array(down, INTERVALS)),
+                     merged(np.array(routed, INTERVALS)))
+
+
 # ---- runs ------------------------------------------------------------------------------------------------------------
 class Run:
     """One rank that stops where it is told to."""
@@ -148,6 +166,9 @@ class Run:
 
     def to(self, time_ps: int) -> Run:
         """Do all that happens before `time_ps`, what happens by itself at the NICs too."""
+        while self.rank.faults.next_ps < time_ps:
+            run_rank(self.rank, self.rank.faults.next_ps, None)
+            self.rank.fail_until(self.rank.faults.next_ps)
         run_rank(self.rank, time_ps, None)
         while (code := KERNELS.settle_nics(self.rank.ref, time_ps, 1 << 40)) != status.OK:
             assert code == status.NEED
@@ -240,6 +261,10 @@ class Run:
         row = int(self.rank.here.port_of[self.link(src, dst)])
         ports = self.state.ports
         return ports[name][row].item() if isinstance(ports, np.ndarray) else getattr(ports[row], name)
+
+    def lost(self, src: str, dst: str) -> int:
+        """Packets that a directed link has lost."""
+        return lost_by_link(self.state, self.rank.here).get(self.link(src, dst), (0, 0))[0]
 
     def under_way(self, src: str, dst: str, *names: str) -> list[tuple[int, ...]]:
         """Fields of the packets on a link, in order of arrival."""

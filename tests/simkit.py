@@ -24,9 +24,11 @@ from simmodels import (
     random_model,
     random_nic,
     random_switch,
+    with_faults,
 )
 
 from distsim.fabric.types import NIC
+from distsim.fault_steps import FaultSteps, lost_by_link
 from distsim.kernels import entry, nic, shared, status, switch
 from distsim.kernels.handle import Holder
 from distsim.kernels.mode import COMPILED
@@ -84,6 +86,7 @@ class Rank:
         self.model = model
         self.holder = Holder(state)
         self.exchange = Exchange(Serial(), self.here, self.holder, KERNELS)
+        self.faults = FaultSteps(model, self.here, self.holder, KERNELS)
 
     @property
     def ref(self) -> Any:
@@ -102,6 +105,12 @@ class Rank:
         """What has happened by itself at the NICs before an instant."""
         while KERNELS.settle_nics(self.ref, time_ps, 1 << 40) == status.NEED:
             self.grow()
+
+    def fail_until(self, time_ps: int) -> None:
+        """Faults up to an instant."""
+        while self.faults.next_ps <= time_ps:
+            self.settle(self.faults.next_ps)
+            self.faults.apply()
 
     def snapshot(self, time_ps: int) -> tuple[dict, dict]:
         """Counters by NIC and port figures by link at a tick; starts a new interval."""
@@ -136,6 +145,9 @@ class Rank:
             out.nics[int(i)] = row.item()
         for row in to_array(state.ports, t.PORT):
             out.ports[int(row["link"])] = tuple(row[name].item() for name in PORT_FIGURES)
+        for link, lost in lost_by_link(state, self.here).items():
+            before = out.tables.get(f"lost {link}", (0, 0))
+            out.tables[f"lost {link}"] = (before[0] + lost[0], before[1] + lost[1])
         log = to_array(state.oplog, t.OPLOG)[:cell(state.pools, t.P_OPLOG, "used")]
         out.tables["oplog"] = sorted([*out.tables.get("oplog", []), *(row.item() for row in log)])
         self.add_tables(out)
@@ -190,13 +202,17 @@ def run_windows(model: Model, owner: np.ndarray | None = None, *, seed: int | No
     while True:
         nearest = min(KERNELS.next_event_ps(rank.ref) for rank in ranks)
         while next_tick <= min(nearest, stop_ps - 1) and nearest < FOREVER:
+            for rank in ranks:
+                rank.fail_until(next_tick - 1)
             ticks.append(tick_all(ranks, next_tick))
             next_tick += tick_ps
         if nearest >= FOREVER:
             ticks.append(tick_all(ranks, next_tick))
         if nearest >= min(stop_ps, FOREVER):
             return finish(ranks, ticks, stop_ps)
-        end = min(nearest + ranks[0].here.window_ps, next_tick, stop_ps)
+        for rank in ranks:
+            rank.fail_until(nearest)
+        end = min(nearest + ranks[0].here.window_ps, next_tick, ranks[0].faults.next_ps, stop_ps)
         if seed is not None and rng.random() < 0.7:
             end = min(end, nearest + rng.choice([1, 1000, 84_040, 500_000, 3_000_000]))
         for rank in rng.sample(ranks, len(ranks)) if seed is not None else ranks:
@@ -270,8 +286,10 @@ def run_oracle(model: Model, *, seed: int = 0, tick_ps: int = 20_000_000, stop_p
             look(k)
             continue
         while next_tick <= now:
+            rank.fail_until(next_tick - 1)
             ticks.append(tick_all([rank], next_tick))
             next_tick += tick_ps
+        rank.fail_until(now)
         set_cell(rank.holder.state.clock, 0, "end_ps", now)
         set_cell(rank.holder.state.clock, 0, "budget", 1 << 40)
         if kinds[k] == NIC:
@@ -320,4 +338,5 @@ def switch_instant(rank: Rank, k: int, now_ps: int) -> None:
 __all__ = [
     "JOIN", "entry", "feature_nic", "feature_switch", "make_fabric", "make_model", "make_workload",
     "random_feature_model", "random_model", "random_nic", "random_switch", "run_oracle", "run_windows",
+    "with_faults",
 ]

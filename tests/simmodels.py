@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from distsim.fabric.routing import build_routes
 from distsim.fabric.types import LINKS, NODES, SWITCH, Fabric
 from distsim.parameters import buffer_rows, needs_shared, nic_row, switch_row
 from distsim.state import tables as t
+from distsim.state.faults import INTERVALS, FaultPlan, merged, survival_of
 from distsim.state.model import Model, number_messages
 from distsim.workload.types import (
     EDGES,
@@ -255,3 +257,30 @@ def random_feature_model(seed: int, flows: int = 16) -> Model:
                  start_ps=plain.start_ps, trigger_delay_ps=plain.trigger_delay_ps,
                  shared=np.array(needed, bool) | pauses | (rng.random() < 0.5), buffers=np.array(rows), failed=failed,
                  watch=watch)
+
+
+def with_faults(model: Model, seed: int) -> Model:
+    """The model with links that lose frames, and links, switches and NICs that are down for a while."""
+    rng = random.Random(seed + 9_000_000)
+    links, kind = model.fabric.links, model.fabric.nodes["kind"]
+    keep = np.ones(len(links))
+    bits = np.full(len(links), -1, "i4")
+    for link in range(len(links)):
+        if rng.random() < 0.5:
+            keep[link] = 1 - rng.choice([0.0, 0.001, 0.02])
+            bits[link] = rng.choice([-1, 0, 1])
+    down, routed = [], []
+    for _ in range(rng.randint(0, 4)):
+        node = rng.randrange(len(kind))
+        of_node = np.flatnonzero((links["src"] == node) | (links["dst"] == node))
+        if rng.random() < 0.6:
+            link = rng.choice(of_node.tolist())
+            of_node = np.array([link, links["reverse"][link]])
+        begin = model.start_ps + rng.choice([0, 1, 5_000_000, rng.randrange(100_000_000)])
+        end = begin + rng.choice([1, 100_000, 20_000_000, 150_000_000])
+        detection = rng.choice([0, 1_000, 5_000_000, 30_000_000])
+        down += [(link, begin, end) for link in of_node.tolist()]
+        routed += [(link, begin + detection, end + detection) for link in of_node.tolist()]
+    plan = FaultPlan(keep, bits, np.array([survival_of(1e-7), survival_of(2e-6)]), merged(np.array(down, INTERVALS)),
+                     merged(np.array(routed, INTERVALS)))
+    return replace(model, faults=plan)

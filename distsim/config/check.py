@@ -57,6 +57,7 @@ class Checker:
             nic_overrides=tuple(parts.get("nic_overrides") or ()),
             switch_overrides=tuple(parts.get("switch_overrides") or ()),
             document=self.document,
+            faults=parts.get("faults"),
             bandwidth_measurement=parts.get("bandwidthMeasurement"),
         )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from distsim.errors import InputError
 
+from .faults import FaultsSection
 from .nic import Nic
 from .overrides import NicOverride, SwitchOverride, files_of, is_file, overridden, plain
 from .parameters import SimulationParameters, seconds_to_ps
@@ -37,6 +38,7 @@ class Config:
     nic, switch : attributes without the overrides.
     nic_overrides, switch_overrides : in the order of the file; a later one wins.
     document : the source, for messages.
+    faults : what fails in the fabric, None: nothing.
     bandwidth_measurement : how the bandwidth of a job of nccl-tests is measured while it runs, None: it is not.
     """
 
@@ -51,6 +53,7 @@ class Config:
     switch_overrides: tuple[SwitchOverride, ...]
     document: Document = field(repr=False)
     bandwidth_measurement: Any = None
+    faults: FaultsSection | None = None
     _nics: dict[tuple[int, ...], Nic] = field(default_factory=dict, repr=False)
     _switches: dict[tuple[int, ...], Switch] = field(default_factory=dict, repr=False)
 
@@ -185,7 +188,9 @@ class Config:
             "nic_overrides": [plain(override, True) for override in self.nic_overrides],
             "switch": plain(self.switch),
             "switch_overrides": [plain(override, True) for override in self.switch_overrides],
-        } | ({} if self.bandwidth_measurement is None else {"bandwidthMeasurement": plain(self.bandwidth_measurement)})
+        } | {key: plain(section) for key, section in (("faults", self.faults),
+                                                       ("bandwidthMeasurement", self.bandwidth_measurement))
+             if section is not None}
 
     def digest(self) -> str:
         """SHA-256 of `canonical`, hexadecimal; input files count by their content, not by their path."""

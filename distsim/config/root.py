@@ -7,6 +7,7 @@ from typing import Annotated, Any, Union
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, create_model
 
+from .faults import FaultsSection
 from .names import spec_models
 from .nic import Nic
 from .overrides import NicOverride, SwitchOverride
@@ -56,6 +57,8 @@ def root_model(workload: str | None = None) -> type[BaseModel]:
         switch=(Switch, Field(default_factory=Switch, description="Attributes of every switch.")),
         switch_overrides=(list[SwitchOverride], Field(
             default_factory=list, description="Other attributes for some switches; later entries win.")),
+        faults=(FaultsSection | None, Field(
+            None, description="Links, switches and NICs that fail, and frames that links lose at random.")),
         bandwidthMeasurement=(BandwidthMeasurementSection | None, Field(
             None, description="How the bus bandwidth of a job of nccl-tests is measured while it runs.")),
     )

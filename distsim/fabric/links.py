@@ -120,7 +120,7 @@ def apply_overrides(plan: Plan, overrides: Sequence[LinkOverride], rate_bps: np.
     """Write the overrides into `rate_bps` and `delay_ps` (i8[cables]); InputError when one fits no cable."""
     for index, override in enumerate(overrides):
         where = f"fabric.link_overrides.{index}.between"
-        one, two = (_matching(plan.names, pattern, where) for pattern in override.between)
+        one, two = (matching(plan.names, pattern, where) for pattern in override.between)
         hit = (one[plan.low] & two[plan.high]) | (two[plan.low] & one[plan.high])
         if not hit.any():
             raise InputError(f"no cable runs between {override.between[0]!r} and {override.between[1]!r}", where=where)
@@ -130,7 +130,7 @@ def apply_overrides(plan: Plan, overrides: Sequence[LinkOverride], rate_bps: np.
             delay_ps[hit] = override.delay
 
 
-def _matching(names: list[str], pattern: str, where: str) -> np.ndarray:
+def matching(names: list[str], pattern: str, where: str) -> np.ndarray:
     """Which nodes a glob names, bool[nodes]; InputError with the nearest name when it names none."""
     fits = re.compile(fnmatch.translate(pattern)).match
     mask = np.array([fits(name) is not None for name in names])

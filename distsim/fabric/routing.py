@@ -5,6 +5,8 @@ Parallel cables are members of their own. Works on any graph; NICs never forward
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from distsim.errors import InputError
@@ -19,6 +21,33 @@ def build_routes(fabric: Fabric) -> Routes:
 
     Raises InputError when a switch with NICs below it cannot be reached from another.
     """
+    routes, lost = _shortest(fabric, np.ones(len(fabric.links), bool))
+    if len(lost):
+        here, there = (fabric.names[node] for node in lost[0])
+        raise InputError(f"there is no path from {here} to {there}", where="fabric")
+    return routes
+
+
+def reroute(fabric: Fabric, routes: Routes, down: np.ndarray) -> Routes:
+    """Routes that avoid links. routes : those of the whole fabric; down : bool[links], those that carry nothing.
+
+    Where no path is left the routes stay as they are. They lead to a link that is down, or to a switch without a path
+    either that is nearer in the whole fabric, so no packet goes round for ever.
+    """
+    if not down.any():
+        return routes
+    found, _ = _shortest(fabric, ~down)
+    lost = (found.table < 0) & (routes.table >= 0)
+    first, begin = len(found.set_count), len(found.members)
+    table = np.where(lost, routes.table + first, found.table).astype("i4")
+    set_begin = np.concatenate([found.set_begin, routes.set_begin + begin]).astype("i4")
+    return replace(found, table=table, set_begin=set_begin,
+                   set_count=np.concatenate([found.set_count, routes.set_count]),
+                   members=np.concatenate([found.members, routes.members]))
+
+
+def _shortest(fabric: Fabric, up: np.ndarray) -> tuple[Routes, np.ndarray]:
+    """Routes over the links that are up, -1 where there is no path; and node ids (from, to) of leaves without one."""
     nodes, links, hosts = fabric.nodes, fabric.links, fabric.hosts
     up_link = np.full(hosts, -1, "i4")
     from_nic = np.flatnonzero(links["src"] < hosts)
@@ -29,21 +58,24 @@ def build_routes(fabric: Fabric) -> Routes:
     leaf_index[leaves] = np.arange(len(leaves))
 
     kind = nodes["kind"]
-    rows = np.flatnonzero((kind[links["src"]] == SWITCH) & (kind[links["dst"]] == SWITCH))
+    rows = np.flatnonzero((kind[links["src"]] == SWITCH) & (kind[links["dst"]] == SWITCH) & up)
     rows = rows[np.argsort(links["src"][rows], kind="stable")]
     src, dst = links["src"][rows] - hosts, links["dst"][rows] - hosts
     switches = len(nodes) - hosts
     sets = _Sets(rows, np.searchsorted(src, np.arange(switches + 1)))
     table = np.full((switches, len(leaves)), -1, "i4")
     block = max(1, _BLOCK_BYTES // max(1, len(rows)))
+    lost: list[np.ndarray] = []
     for begin in range(0, len(leaves), block):
         part = leaves[begin:begin + block]
         hops = _hops(src, dst, switches, part - hosts)
-        _check_reached(fabric, hops[leaves - hosts], leaves, part)
-        sets.fill(table[:, begin:begin + block], hops[dst] + 1 == hops[src])
+        pairs = np.argwhere(hops[leaves - hosts] == _FAR)
+        lost.append(np.column_stack([leaves[pairs[:, 0]], part[pairs[:, 1]]]))
+        sets.fill(table[:, begin:begin + block], (hops[dst] + 1 == hops[src]) & (hops[src] != _FAR))
     set_begin, set_count, members = sets.tables()
-    return Routes(leaf_of_host=leaf_of_host.astype("i4"), leaf_index=leaf_index, table=table, set_begin=set_begin,
+    found = Routes(leaf_of_host=leaf_of_host.astype("i4"), leaf_index=leaf_index, table=table, set_begin=set_begin,
                   set_count=set_count, members=members, down_link=links["reverse"][up_link], up_link=up_link)
+    return found, np.concatenate(lost)
 
 
 def _hops(src: np.ndarray, dst: np.ndarray, switches: int, targets: np.ndarray) -> np.ndarray:
@@ -64,13 +96,6 @@ def _hops(src: np.ndarray, dst: np.ndarray, switches: int, targets: np.ndarray) 
             break
         hops[senders] = np.where(new, np.int16(step + 1), hops[senders])
     return hops
-
-
-def _check_reached(fabric: Fabric, hops: np.ndarray, leaves: np.ndarray, targets: np.ndarray) -> None:
-    lost = np.argwhere(hops == _FAR)
-    if len(lost):
-        here, there = fabric.names[leaves[lost[0][0]]], fabric.names[targets[lost[0][1]]]
-        raise InputError(f"there is no path from {here} to {there}", where="fabric")
 
 
 class _Sets:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import drive, exchange
+from . import drive, exchange, links
 from .jit import COMPILED, kernel
 
-RUN_WINDOW, NEXT_EVENT, PACK, ACCEPT, SETTLE = range(5)
+RUN_WINDOW, NEXT_EVENT, PACK, ACCEPT, SETTLE, CUT = range(6)
 
 
 @kernel
@@ -21,6 +21,8 @@ def call(s, code, a, b, c):
         return exchange.pack(s, a, b, c)
     if code == ACCEPT:
         return exchange.accept(s, a, b)
+    if code == CUT:
+        return links.cut_link(s, a, b)
     return drive.settle_nics(s, a, b)
 
 

@@ -6,8 +6,10 @@ once per frame; nothing else rounds.
 
 from __future__ import annotations
 
-from ..state.tables import CLASSES
-from .jit import small
+from ..state.tables import CLASSES, LOSES, QUEUES
+from .jit import kernel, once, small
+from .pools import give_packet
+from .rng import LOSS_DRAW, uniform
 from .status import FAULT_EARLY, FAULT_ORDER
 
 
@@ -53,9 +55,54 @@ def append_in(s, row, i, p):
     fifo.tail = i
 
 
+@kernel
+def lost_on_wire(s, port, i, size_bytes):
+    """Whether the link loses the packet that the port has begun to send (tx_packets counts it); it is gone then.
+
+    A link that is down loses all; one with loss or bit errors draws, by link and count of packets.
+    """
+    row = s.losses[port.queue_begin // QUEUES]
+    if row.down == 0:
+        keep = row.keep
+        k = row.bits
+        left = size_bytes
+        while k >= 0 and left > 0:
+            if left & 1:
+                keep *= s.survival[k].keep
+            left >>= 1
+            k += 1
+        if uniform(s.clock[0].seed, port.link, LOSS_DRAW, port.tx_packets) < keep:
+            return False
+    lose(s, row, i, size_bytes)
+    return True
+
+
+@kernel
+def lose(s, row, i, size_bytes):
+    """A packet is lost on a wire; `row`: the LOSS row that counts it."""
+    row.lost += 1
+    row.lost_bytes += size_bytes
+    s.clock[0].dropped += 1
+    give_packet(s, i)
+
+
+@once
+def cut_link(s, in_row, at):
+    """A link goes down: what is on its wire is lost. in_row : of `ins`; at : LOSS row that counts it."""
+    fifo = s.ins[in_row]
+    while fifo.head >= 0:
+        i = fifo.head
+        p = s.packets[i]
+        fifo.head = p.next
+        lose(s, s.losses[at], i, p.size_bytes)
+    fifo.tail = -1
+    return 0
+
+
 @small
 def start_service(s, port, i, p, start_ps):
-    """Begin to serialize packet `i` at `start_ps`: it is on its way to the far end, where it arrives whole.
+    """Begin to serialize packet `i` at `start_ps`: it is on its way to the far end, where it arrives whole if no link
+    fault keeps it (then its row is free again).
 
     Returns the end of the serialization.
     """
@@ -66,6 +113,8 @@ def start_service(s, port, i, p, start_ps):
     port.service_bytes = size_bytes
     port.tx_packets += 1
     port.tx_bytes += size_bytes
+    if port.last_hop & LOSES and lost_on_wire(s, port, i, size_bytes):
+        return end
     arrival = end + port.delay_ps
     p.time_ps = arrival
     if arrival < s.clock[0].end_ps:

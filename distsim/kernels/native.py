@@ -18,7 +18,7 @@ from .mode import BOUNDSCHECK, COMPILED, cache_directory
 
 FILE = "kernels.o"
 SYMBOL_FILE = "kernels.json"
-RUN_WINDOW, NEXT_EVENT, PACK, ACCEPT, SETTLE = range(5)      # as in `entry`
+RUN_WINDOW, NEXT_EVENT, PACK, ACCEPT, SETTLE, CUT = range(6)      # as in `entry`
 # What numba's error paths call. Kernels raise nothing, so these are never reached; they end the process if they are.
 NEVER_CALLED = ("NRT_Free", "numba_do_raise", "numba_gil_ensure", "numba_gil_release",
                 "numba_runtime_build_excinfo_struct", "numba_unpickle")
@@ -51,6 +51,10 @@ class Kernels:
     def settle_nics(self, ref: Any, end_ps: int, budget: int) -> int:
         """`drive.settle_nics`."""
         return self._call(ref, SETTLE, end_ps, budget, 0)
+
+    def cut_link(self, ref: Any, in_row: int, loss_row: int) -> None:
+        """`links.cut_link`."""
+        self._call(ref, CUT, in_row, loss_row, 0)
 
 
 def load_kernels(on_compile: Callable[[], None] = lambda: None) -> Kernels:

@@ -12,7 +12,7 @@ MASK = 0xFFFFFFFF
 # An odd multiplier below 2**31 for the xor-shift-multiply finaliser of 32-bit values (bijective).
 MULTIPLIER = 0x45D9F3B
 
-ECN_DRAW, REPS_DRAW, FLOWLET_DRAW = 1, 2, 3
+ECN_DRAW, REPS_DRAW, FLOWLET_DRAW, LOSS_DRAW = 1, 2, 3, 4
 
 
 @small

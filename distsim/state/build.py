@@ -11,6 +11,7 @@ from ..workload.types import LOG_OP, SEND
 from . import tables as t
 from .allocate import set_cell, to_array, to_twin, zeros
 from .endpoints import edges_table, nics_table, ops_table, pending_table, rxmsg_table
+from .faults import loss_tables
 from .model import Model
 from .network import (
     Placement,
@@ -58,9 +59,11 @@ def build(model: Model, owner: np.ndarray, rank: int, *, twin: bool = False,
     pools, tables = pool_tables(model, len(nics), ops, rxmsg, least)
     tables |= route_tables(model, here)
     tables |= flow_tables(model, here, nodes, tables["route"])
+    ins = ins_table(model, here)
+    tables |= loss_tables(model.faults, here.ports, len(ins))
     tables |= shared_tables(model, here, nodes, len(ports)) | record_tables(model, len(nics))
     state = State(
-        ports=ports, queues=empty_queues(len(ports)), ins=ins_table(model, here), nodes=nodes, next_ps=next_ps,
+        ports=ports, queues=empty_queues(len(ports)), ins=ins, nodes=nodes, next_ps=next_ps,
         swpar=model.swpar, nicpar=with_attention(model.nicpar), nics=nics,
         group_hash=np.full(buckets(model, nics), -1, "i4"),
         rxmsg=rxmsg, ops=ops, edges=at_least_one(edges), heap=heap, counters=empty_counters(len(nics)), pools=pools,

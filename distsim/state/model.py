@@ -8,6 +8,7 @@ import numpy as np
 
 from ..fabric.types import Fabric, Routes
 from ..workload.types import SEND, Workload
+from .faults import FaultPlan
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class Model:
     start_ps : when the workload starts, absolute. trigger_delay_ps : of notices to another host.
     shared : bool[switches], whose shared buffer can bind or is recorded; buffers : BUFFER[switches, CLASSES].
     failed : bool[links], links that lose every packet given to them; routes do not know.
+    faults : what fails and comes back, and what links lose at random; None: nothing.
     watch : WATCH[1], what uet-monitor looks for; without it nothing is logged.
     workload : what `messages` were made of. notices : i8[n, 3], pairs of different hosts (from, to) between which
     notices may go in any phase, and the least delay, ps; None: those of `messages`.
@@ -82,6 +84,7 @@ class Model:
     shared: np.ndarray | None = None
     buffers: np.ndarray | None = None
     failed: np.ndarray | None = None
+    faults: FaultPlan | None = None
     watch: np.ndarray | None = None
     warnings: list[str] = field(default_factory=list)
     workload: Workload | None = None

@@ -103,6 +103,8 @@ def ports_table(model: Model, here: Placement) -> np.ndarray:
     rows["last_hop"] = (fabric.nodes["kind"][link["dst"]] == NIC) + 2 * link["uplink"]
     if model.failed is not None:
         rows["last_hop"] += (4 * model.failed[here.ports]).astype("u1")
+    if model.faults is not None:
+        rows["last_hop"] += (t.LOSES * model.faults.lossy[here.ports]).astype("u1")
     rows["queue_begin"] = np.arange(len(rows)) * t.QUEUES
     far = here.owner[link["dst"]]
     local = far == here.rank

@@ -75,7 +75,8 @@ PORT = np.dtype([
     ("queued", "i4"),             # packets waiting, all classes
     ("service_bytes", "u2"),      # wire size of the packet in service, charged until free_ps
     ("service_tc", "u1"),         # its class (valid while free_ps > now)
-    ("last_hop", "u1"),           # bit 0: the far end is a NIC; 1: a port towards the spines; 2: the link has failed
+    ("last_hop", "u1"),           # bit 0: the far end is a NIC; 1: a port towards the spines; 2: the link has failed,
+                                  # for good; 3: it may lose what is sent (`losses` has a row for it)
     # second cache line
     ("ps_den", "i8"),             # when it is not 1, ps_num holds the negative of the numerator
     ("tx_drops", "i8"), ("trims", "i8"), ("ecn_marks", "i8"),
@@ -88,6 +89,16 @@ PORT = np.dtype([
     ("paused", "i2"),             # 1: a pause was received for some class (it may be over)
 ], align=True)
 assert PORT.itemsize == 128
+
+LOSES = 8                         # bit of PORT.last_hop
+# What a link loses: row by row with `ports`; then with `ins`, what was on the wire when the link went down.
+LOSS = np.dtype([
+    ("keep", "f8"),               # chance that a frame is not lost, whatever its size
+    ("lost", "i8"), ("lost_bytes", "i8"),
+    ("bits", "i4"),               # first row of `survival` for the link's bit error rate, -1: none
+    ("down", "i4"),               # 1: everything is lost
+], align=True)
+SURVIVAL = np.dtype([("keep", "f8")])      # chance that 2**k bytes arrive without a wrong bit, 16 rows a rate
 
 # One class of a port's queue.
 QUEUE = np.dtype([

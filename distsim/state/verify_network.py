@@ -127,8 +127,10 @@ def check_ports(shot: Snapshot, place: dict[int, str]) -> None:
     clock, drops = shot.clock, shot.ins.rx_drops
     if clock["trimmed"] != sum(ports.trims):
         fail(f"trimmed is {clock['trimmed']}, the ports count {sum(ports.trims)}")
-    if clock["dropped"] != sum(ports.tx_drops) + sum(drops):
-        fail(f"dropped is {clock['dropped']}, the ports count {sum(ports.tx_drops)} and the links {sum(drops)}")
+    lost = sum(shot.losses.lost)
+    if clock["dropped"] != sum(ports.tx_drops) + sum(drops) + lost:
+        fail(f"dropped is {clock['dropped']}, the ports count {sum(ports.tx_drops)}, the links {sum(drops)}, and "
+             f"{lost} were lost on wires")
     at_nics = [sum(drops[row] for row in range(len(drops)) if shot.link_of_in[row] >= 0
                    and shot.ins.node[row] < len(shot.nodes) and shot.nodes.kind[shot.ins.node[row]] == NIC),
                sum(shot.counters.rx_drops)]
@@ -201,20 +203,21 @@ def check_conservation(shot: Snapshot, live: list[int]) -> None:
 def check_flow_through_links(shot: Snapshot, lengths: list[list[int]]) -> None:
     """What a port sent has arrived or is under way, for links with both ends on this rank."""
     ports, ins, sizes = shot.ports, shot.ins, shot.packets.size_bytes
-    local = len(shot.nodes)
+    local, losses = len(shot.nodes), shot.losses
     for port in range(len(ports)):
         row = ports.in_row[port]
+        at = shot.loss_rows(port)
         if ins.node[row] != ports.peer[port]:
             fail(f"port {port}: peer is {ports.peer[port]}, its link FIFO {row} belongs to {ins.node[row]}")
         if ports.peer[port] >= local:
             continue
-        packets = ins.rx_packets[row] + len(lengths[row])
+        packets = ins.rx_packets[row] + len(lengths[row]) + sum(losses.lost[k] for k in at)
         if ports.tx_packets[port] != packets:
-            fail(f"port {port} sent {ports.tx_packets[port]} packets, but {ins.rx_packets[row]} arrived and "
-                 f"{len(lengths[row])} are under way")
-        total = ins.rx_bytes[row] + sum(sizes[i] for i in lengths[row])
+            fail(f"port {port} sent {ports.tx_packets[port]} packets, but {ins.rx_packets[row]} arrived, "
+                 f"{len(lengths[row])} are under way and the others were not lost")
+        total = ins.rx_bytes[row] + sum(sizes[i] for i in lengths[row]) + sum(losses.lost_bytes[k] for k in at)
         if ports.tx_bytes[port] != total:
-            fail(f"port {port} sent {ports.tx_bytes[port]} B, but {total} B arrived or are under way")
+            fail(f"port {port} sent {ports.tx_bytes[port]} B, but {total} B arrived, were lost or are under way")
     arrived = sum(ins.rx_packets)
     if shot.clock["hops"] != arrived:
         fail(f"hops is {shot.clock['hops']}, the links count {arrived} arrivals")

@@ -66,8 +66,8 @@ class Snapshot:
         for name, pool in (("perf", t.P_PERF), ("events", t.P_EVENT), ("monitor", t.P_MONITOR), ("chosen", t.P_CHOSEN),
                            ("oplog", t.P_OPLOG)):
             self._check_log(name, pool)
-        for name in ("ports", "queues", "pfc", "shares", "buffers", "buffer_stats", "ins", "nodes", "swpar", "nicpar",
-                     "nics", "rxmsg", "ops", "heap", "counters", "buff", "units", "works"):
+        for name in ("ports", "queues", "pfc", "shares", "buffers", "buffer_stats", "losses", "ins", "nodes", "swpar",
+                     "nicpar", "nics", "rxmsg", "ops", "heap", "counters", "buff", "units", "works"):
             setattr(self, name, Columns(getattr(state, name)))
         clock = Columns(state.clock)
         self.clock = {name: getattr(clock, name)[0] for name in t.CLOCK.names or ()}
@@ -87,6 +87,7 @@ class Snapshot:
     shares: Columns
     buffers: Columns
     buffer_stats: Columns
+    losses: Columns
     ins: Columns
     nodes: Columns
     swpar: Columns
@@ -99,6 +100,10 @@ class Snapshot:
     buff: Columns
     units: Columns
     works: Columns
+
+    def loss_rows(self, port: int) -> list[int]:
+        """LOSS rows of a port's link: of what it loses as it sends, and of what cuts lose; none without faults."""
+        return [] if len(self.losses) == 1 else [port, len(self.ports) + self.ports.in_row[port]]
 
     def _pooled(self, name: str, pool: int) -> Columns:
         table = getattr(self.state, name)

@@ -20,6 +20,8 @@ class State(NamedTuple):
     buffers: Any      # BUFFER, CLASSES rows a switch
     buffer_stats: Any # BUFFER_STATS, BUFFER_KINDS rows a BUFFER row of a switch that records them
     flowlets: Any     # FLOWLET, slots of flow tables
+    losses: Any       # LOSS, row by row with `ports`, then with `ins`; one row where nothing is ever lost
+    survival: Any     # SURVIVAL
     ins: Any          # IN, in order of (node row, ifid); then departures, one a cut link; then notices, one a rank
     nodes: Any        # NODE, units contiguous
     next_ps: Any      # i8 a node: nothing happens there before; then one entry a rank for what leaves
@@ -71,7 +73,8 @@ class State(NamedTuple):
 _I4, _I8 = np.dtype("i4"), np.dtype("i8")
 DTYPES: dict[str, np.dtype] = {
     "packets": t.PACKET, "ports": t.PORT, "queues": t.QUEUE, "pfc": t.PFC, "shares": t.SHARE, "buffers": t.BUFFER,
-    "buffer_stats": t.BUFFER_STATS, "flowlets": t.FLOWLET, "ins": t.IN, "nodes": t.NODE, "next_ps": _I8,
+    "buffer_stats": t.BUFFER_STATS, "flowlets": t.FLOWLET, "losses": t.LOSS,
+    "survival": t.SURVIVAL, "ins": t.IN, "nodes": t.NODE, "next_ps": _I8,
     "swpar": t.SWPAR, "nicpar": t.NICPAR, "nics": t.NICROW, "groups": t.GROUP, "group_hash": _I4, "tx": t.TXPDC,
     "slots": t.SLOT, "rings": t.RING, "rx": t.RXPDC, "words": t.WORD, "rxmsg": t.RXMSG, "ops": t.OP, "edges": t.EDGE,
     "heap": t.PENDING, "counters": t.COUNTERS, "buff": t.BUFF, "pcie": t.PCIE, "perf": t.PERF, "events": t.EVENT,
