@@ -42,6 +42,10 @@ def test_tor_nodes(tmp_path: Path, form: str) -> None:
     assert last.annotations == {"distsim/tor-id": "1", "distsim/slice-id": "2"}
     assert last.resources == {"huawei.com/Ascend910": 2}
     assert leaf_names(fabric(cluster), last.nics) == ["RackSwitch-1"] * 2
+    said = cluster.tor_nodes
+    assert said is not None and said.count == 3
+    assert said.level == ("single_layer" if form == "config map" else "double_layer")
+    assert [(tor.tor_id, tor.IsSharedTor, tor.IsHealthy) for tor in said.tors] == [(0, 0, 0), (1, 1, 1)]
 
 
 def test_tor_nodes_as_a_network(tmp_path: Path) -> None:
@@ -53,6 +57,7 @@ def test_tor_nodes_as_a_network(tmp_path: Path) -> None:
     assert [(node.name, node.nics, node.rack) for node in cluster.nodes][3:] == [
         ("node003", (6, 7), "tor-1"), ("node004", (8, 9), "tor-1")]
     assert cluster.nodes[0].labels["mine"] == "1"
+    assert cluster.tor_nodes is not None and cluster.tor_nodes.count == 3
     named = load_text(tmp_path, """\
         pools:
           - {name: a, count: 2, names: "1.1.0.{0}", first: 4, chips: {count: 1}}

@@ -20,6 +20,9 @@ ALLOWED = {
     "records": {"records", "state", "fabric.address", "workload.types", "workload.graph", "errors"},
     "measure": {"measure", "config.yaml_reader", "config.problems", "errors", "quantities"},
     "cluster": {"cluster", "config", "fabric", "workload", "errors", "quantities"},
+    "scheduler": {"scheduler", "cluster", "config", "fabric", "errors", "quantities"},
+    "clusterrun": {"clusterrun", "scheduler", "workloadrun", "engine", "limits", "records.files", "cluster", "config",
+                   "fabric", "workload", "errors", "quantities"},
     "parallel": {"parallel", "kernels", "state", "fabric.types", "errors"},
 }
 OUTSIDE = {"numba": {"kernels"}, "llvmlite": {"kernels"}, "mpi4py": {"parallel"}, "click": {"cli"},

@@ -12,9 +12,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
+from distsim.cluster import hyper_tree
 from distsim.cluster.labels import expression_holds, not_empty
 from distsim.cluster.manifests import validated
 from distsim.cluster.problems import Problems
+from distsim.cluster.types import HyperNodeInfo
 from distsim.config.names import nearest
 from distsim.config.yaml_reader import Document, Place
 from distsim.errors import InputError
@@ -142,7 +144,7 @@ def is_hypernodes(data: Any) -> bool:
 
 
 def read_hypernodes(documents: list[Document]) -> dict[str, Placed]:
-    """All HyperNodes of a file by name, lists taken apart."""
+    """All HyperNodes of a file by name, lists taken apart. Raises InputError for HyperNodes that go in a circle."""
     found: dict[str, Placed] = {}
     for document in documents:
         items = document.at(("items",))
@@ -156,6 +158,10 @@ def read_hypernodes(documents: list[Document]) -> dict[str, Placed]:
             found[one.metadata.name] = Placed(one.spec, document, (*place, "spec"))
     if not found:
         raise InputError("there is no HyperNode in it", file=documents[0].file)
+    circle = hyper_tree.circle_of(_all_children(found))
+    if circle:
+        raise _fail(found[circle[0]], ("members",), "HyperNodes are members of each other in a cycle: "
+                                                    + " -> ".join([*circle, circle[0]]))
     return found
 
 
@@ -167,11 +173,8 @@ def exact_nodes(hypernodes: Mapping[str, Placed]) -> list[str]:
             if member.type != "Node":
                 continue
             if member.selector.exactMatch is None:
-                problems = Problems(one.document)
-                problems.add((*one.place, "members", index), "only exactMatch tells which nodes there are; give the "
-                             "nodes as pools of a cluster file with network: {kind: hypernodes, file: ...}")
-                problems.stop()
-                continue
+                raise _fail(one, ("members", index), "only exactMatch tells which nodes there are; give the nodes "
+                            "as pools of a cluster file with network: {kind: hypernodes, file: ...}")
             names.setdefault(member.selector.exactMatch.name)
     return list(names)
 
@@ -183,7 +186,7 @@ def pods_of(hypernodes: Mapping[str, Placed], nodes: Mapping[str, Mapping[str, s
     nodes : labels of every node by name. Raises InputError for a name that there is not, a node in two racks, a rack in
     two pods, a tier that does not lie above its members', and more tiers than a fabric has.
     """
-    children = {name: _children(name, one, hypernodes) for name, one in hypernodes.items()}
+    children = _all_children(hypernodes)
     racks = _racks(hypernodes, nodes)
     parent = _parents(hypernodes, children)
     pods: dict[str, list[str]] = {}
@@ -193,12 +196,24 @@ def pods_of(hypernodes: Mapping[str, Placed], nodes: Mapping[str, Mapping[str, s
     return [[(name, racks[name]) for name in members] for members in pods.values()]
 
 
+def tree_of(hypernodes: Mapping[str, Placed], nodes: Mapping[str, Mapping[str, str]]) -> dict[str, HyperNodeInfo]:
+    """The HyperNodes for the scheduler; arguments and errors as for `pods_of`."""
+    tiers = {name: (one.spec.tier, one.spec.tierName) for name, one in hypernodes.items()}
+    parents = _parents(hypernodes, _all_children(hypernodes))
+    return hyper_tree.tree(tiers, parents, _racks(hypernodes, nodes) if hypernodes else {}, list(nodes))
+
+
+def _all_children(hypernodes: Mapping[str, Placed]) -> dict[str, list[str]]:
+    return {name: _children(name, one, hypernodes) for name, one in hypernodes.items()}
+
+
 def _children(name: str, one: Placed, hypernodes: Mapping[str, Placed]) -> list[str]:
     found: dict[str, None] = {}
     for index, member in enumerate(one.spec.members):
         if member.type == "HyperNode":
-            found.update(dict.fromkeys(_chosen(member, hypernodes, one, index, "HyperNode")))
-    found.pop(name, None)
+            chosen = _chosen(member, hypernodes, one, index, "HyperNode")
+            pattern = member.selector.exactMatch is None         # which may fit the HyperNode's own name too
+            found.update(dict.fromkeys(other for other in chosen if not (pattern and other == name)))
     return list(found)
 
 

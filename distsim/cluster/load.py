@@ -70,7 +70,8 @@ def _cluster(document: Document, documents: list[Document] | None = None) -> Clu
         nodes=tuple(draft.node(hosts, rack_of.get(draft.name, "")) for draft, hosts in zip(drafts, wiring.hosts)),
         queues=tuple(Queue(queue.name, queue.weight, queue.priority) for queue in file.queues),
         workloads=workloads, fabric=wiring.fabric, settings=settings | ({"nccl": file.nccl} if file.nccl else {}),
-        racks=racks, rack_label=label, warnings=tuple(warnings))
+        racks=racks, rack_label=label, warnings=tuple(warnings), tor_nodes=network.tors,
+        hyper_nodes=network.hyper_nodes(drafts))
 
 
 def _checked(document: Document) -> ClusterFile:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from distsim.cluster import racks, topology, wiring
-from distsim.cluster.hypernodes import Placed, exact_nodes, pods_of, read_hypernodes
+from distsim.cluster.hypernodes import Placed, exact_nodes, pods_of, read_hypernodes, tree_of
 from distsim.cluster.manifests import read_documents
 from distsim.cluster.network_spec import (
     FabricNetwork,
@@ -21,6 +21,7 @@ from distsim.cluster.nodes import Draft, of_pool
 from distsim.cluster.problems import Problems
 from distsim.cluster.spec import Chips, ClusterFile, Pool
 from distsim.cluster.tor_node import RESOURCE, SLICE_ID, TOR_ID, TorNodes, read_tor_nodes, tor_node_name
+from distsim.cluster.types import HyperNodeInfo
 from distsim.cluster.wiring import Group, Wiring
 from distsim.config.yaml_reader import Document
 
@@ -69,6 +70,10 @@ class Network:
             return wiring.by_plane(spec, groups, nodes)
         assert isinstance(spec, RackNetwork)
         return wiring.by_rack(spec, groups, nodes)
+
+    def hyper_nodes(self, nodes: list[Draft]) -> dict[str, HyperNodeInfo]:
+        """The HyperNodes that the network's file declares; empty for another kind of network."""
+        return tree_of(self.hypernodes, {draft.name: draft.labels for draft in nodes if draft.nics})
 
     def hosts(self, nodes: list[Draft]) -> list[tuple[int, ...]]:
         """Host numbers of every node in an existing fabric."""

@@ -69,10 +69,12 @@ class ConfigMapManifest(StrictModel):
 
 @dataclass
 class TorNodes:
-    """The switches in order of tor_id, servers in order of slice_id. level : tor_level."""
+    """The switches in order of tor_id, servers in order of slice_id. level : tor_level. count : tor_count, the most
+    servers of a switch."""
 
     level: str
     tors: list[Tor] = field(default_factory=list)
+    count: int = 0
 
     def servers(self) -> Iterator[tuple[Tor, Server]]:
         """All servers, switch by switch."""
@@ -110,7 +112,7 @@ def read_tor_nodes(documents: list[Document]) -> TorNodes:
     tors = sorted(info.server_list, key=lambda tor: tor.tor_id)
     ordered = [tor.model_copy(update={"server": tuple(sorted(tor.server, key=lambda one: one.slice_id))})
                for tor in tors]
-    return TorNodes(level, ordered)
+    return TorNodes(level, ordered, info.tor_count)
 
 
 def _check(info: TorInfo, problems: Problems) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from distsim.cluster.tor_node import TorNodes
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,17 @@ class Rack:
 
 
 @dataclass(frozen=True)
+class HyperNodeInfo:
+    """A HyperNode of volcano: a domain of the network. tier : 1 is the tightest; tier_name : its name, "" without.
+    parent : name of the HyperNode that it is a member of, "" for none. nodes : all nodes below it, in cluster order."""
+
+    tier: int
+    tier_name: str
+    parent: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Cluster:
     """A cluster as a file describes it.
 
@@ -69,6 +83,9 @@ class Cluster:
     settings : further sections to merge into a configuration (SimulationParameters, nic, nic_overrides, switch,
         switch_overrides) and `nccl`, what a workload of kind nccl-tests gets by default.
     rack_label : label key that holds the rack of each node. warnings : one line each, for the user.
+    tor_nodes : what a basic-tor-node-cm says of its switches (tor_level, tor_count, IsSharedTor, IsHealthy), None where
+        the network is another one.
+    hyper_nodes : HyperNodes by name, in the order of their file; empty where the network is another one.
     """
 
     name: str
@@ -81,6 +98,8 @@ class Cluster:
     racks: tuple[Rack, ...] = ()
     rack_label: str = ""
     warnings: tuple[str, ...] = ()
+    tor_nodes: TorNodes | None = None
+    hyper_nodes: dict[str, HyperNodeInfo] = field(default_factory=dict)
 
     @cached_property
     def by_name(self) -> dict[str, Node]:

@@ -7,6 +7,8 @@ Its keys are job names, images or commands, exactly or as globs; each entry is o
     {training: {...}}               keys of the kind training
     {nccl_tests: "COMMAND", ...}    a command line of nccl-tests, with other keys of the kind nccl-tests beside it
     {kind: KIND, ...}               a section `workload` as a configuration has it, of a kind that ranks replay
+
+with, beside any of them, `job: {steps: 1000, ...}`: how often a job does it (job_steps.py), for `distsim schedule run`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from distsim.cluster.job_steps import KEY, JobSteps
 from distsim.config.names import nearest
 from distsim.config.overrides import FILE_KEYS, files_of
 from distsim.config.problems import ConfigError, problem, problems_of, shown
@@ -66,29 +69,46 @@ def check_workloads(document: Document, place: Place = ("workloads",), folder: P
 
 def workload_for(job_name: str, image: str, command: str | Sequence[str], workloads: Mapping[str, dict[str, Any]], *,
                  run: str = "") -> dict[str, Any]:
-    """The section of a job: a copy of its entry.
+    """The section of a job: a copy of its entry, without what stands there of the job itself (`steps_for`).
 
     A key is compared with, in this order: the job's name, the name of its WorkloadRun (`run`), the image, the command
     line (words joined by single spaces, or as a shell has it), its first word, and the base name of that. First all are
     tried exactly, then all as globs (`*`, `?`, `[...]`, case matters), for each the keys in file order. InputError
     when none fits.
     """
+    entry = _entry_for(job_name, image, command, workloads, run)
+    if entry is not None:
+        return {name: value for name, value in entry.items() if name != KEY}
+    words = command.split() if isinstance(command, str) else list(command)
+    valid = f"its keys: {', '.join(workloads)}" if workloads else "it is empty"
+    raise InputError(f"job {job_name!r} (image {image!r}, command {' '.join(words)!r}) is no nccl-tests and maps to no "
+                     f"workload; add an entry by job name, image or command, e.g. {job_name}: {_EXAMPLE}; {valid}",
+                     where="workloads")
+
+
+def steps_for(job_name: str, image: str, command: str | Sequence[str], workloads: Mapping[str, dict[str, Any]], *,
+              run: str = "") -> JobSteps:
+    """How often a job does its workload: the key `job` of the entry that `workload_for` takes; all defaults without."""
+    entry = _entry_for(job_name, image, command, workloads, run)
+    return JobSteps.model_validate((entry or {}).get(KEY) or {})
+
+
+def _entry_for(job_name: str, image: str, command: str | Sequence[str], workloads: Mapping[str, dict[str, Any]],
+               run: str) -> dict[str, Any] | None:
+    """The entry of a job, see `workload_for`; None if there is none."""
     words = command.split() if isinstance(command, str) else list(command)
     program = words[0] if words else ""
     named = (job_name, run, image, " ".join(words), shlex.join(words), program, program.rpartition("/")[2])
     subjects = [text for text in named if text]
     for subject in subjects:
         if subject in workloads:
-            return dict(workloads[subject])
+            return workloads[subject]
     globs = [key for key in workloads if _GLOB & set(key)]
     for subject in subjects:
         for key in globs:
             if fnmatch.fnmatchcase(subject, key):
-                return dict(workloads[key])
-    valid = f"its keys: {', '.join(workloads)}" if workloads else "it is empty"
-    raise InputError(f"job {job_name!r} (image {image!r}, command {' '.join(words)!r}) is no nccl-tests and maps to no "
-                     f"workload; add an entry by job name, image or command, e.g. {job_name}: {_EXAMPLE}; {valid}",
-                     where="workloads")
+                return workloads[key]
+    return None
 
 
 def placed_on(section: Mapping[str, Any], name: str, hosts: Sequence[int], directory: Path, *,
@@ -133,6 +153,12 @@ def _section(document: Document, place: Place, entry: Any, folder: Path) -> dict
     """The section of one entry."""
     if not isinstance(entry, dict) or not entry:
         raise _wrong(document, place, f"{shown(entry)} is not a workload; {_valid()}, e.g. {_EXAMPLE}")
+    if KEY in entry:
+        job = _job(document, (*place, KEY), entry[KEY])
+        rest = {name: value for name, value in entry.items() if name != KEY}
+        if not rest:
+            raise _wrong(document, place, f"{KEY} stands alone, without a workload; {_valid()}, e.g. {_EXAMPLE}")
+        return {**_section(document, place, rest, folder), KEY: job}
     forms = [key for key in entry if key in FORMS]
     if "kind" in entry:
         section, inside = dict(entry), place
@@ -153,6 +179,17 @@ def _section(document: Document, place: Place, entry: Any, folder: Path) -> dict
             why = "a job's placement sets it" if key != "file" else "it would replace the workload"
             raise _wrong(document, (*inside, key), f"{key} may not stand here; {why}")
     return _checked(document, inside, section, folder)
+
+
+def _job(document: Document, place: Place, given: Any) -> dict[str, Any]:
+    """What an entry says of the job itself, as it stands, once it is checked."""
+    if not isinstance(given, dict):
+        raise _wrong(document, place, f"{shown(given)} is not a section of keys; write e.g. {{steps: 1000}}")
+    try:
+        JobSteps.model_validate(given)
+    except ValidationError as error:
+        raise ConfigError(problems_of(error, document, place, (JobSteps,))) from None
+    return dict(given)
 
 
 def _of_form(document: Document, place: Place, entry: dict[str, Any], form: str) -> tuple[dict[str, Any], Place]:

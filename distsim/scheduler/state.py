@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,8 @@ class NodeState:
     all_chips : mask of the chips that it has. used : those given to tasks (a shared chip too, see `shares`).
     barred : those that take no new task (isolated by a fault). cut : those without a network, barred for jobs of
     several pods. healthy, enabled : NodeHealthState and NodeDEnable; no new tasks otherwise. sub_healthy : has a
-    SubHealthFault. bad_score : taken off its score (64 where pods failed before). free : what is left of each resource.
+    SubHealthFault. bad_score : taken off its score (64 where pods failed before). free : what is left of each resource,
+    in the units of `Task.request`.
     """
 
     node: Node
@@ -128,6 +129,11 @@ class State:
                 at.free[name] -= sign * amount
 
 
+def _in_units_of_tasks(resources: Mapping[str, int]) -> dict[str, int]:
+    """Amounts as a cluster file counts them, with whole cpus, in the units of `Task.request`, cpu in milli."""
+    return {name: amount * 1000 if name == "cpu" else amount for name, amount in resources.items()}
+
+
 def task_key(task: Task) -> str:
     """How a node knows a task."""
     return f"{task.job}/{task.name}"
@@ -141,7 +147,7 @@ def state_of(cluster: Cluster, settings: SchedulerSettings | None = None, busy: 
     nodes: dict[str, NodeState] = {}
     for index, node in enumerate(cluster.nodes):
         nodes[node.name] = NodeState(
-            node, index, (1 << node.gpus) - 1, dict(node.resources),
+            node, index, (1 << node.gpus) - 1, _in_units_of_tasks(node.resources),
             tor=int(node.annotations.get(TOR_ID, -1)), slice=int(node.annotations.get(SLICE_ID, -1)))
     for name in busy:
         nodes[name].used = nodes[name].all_chips

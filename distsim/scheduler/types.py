@@ -60,11 +60,17 @@ class Refusal:
 @dataclass(frozen=True)
 class Placement:
     """Where tasks go, in the order of the tasks of the request: task i on nodes[i] with the chips of the mask chips[i]
-    (bit c: chip c of the node). notes : figures for --explain, by name (fragment score, blocks, slices)."""
+    (bit c: chip c of the node). notes : figures for --explain, by name (fragment score, blocks, slices).
+
+    moves : names of pods of the job that run and cannot stay (a logical SuperPoD that leaves its SuperPoD moves as a
+    whole). They are released before the tasks take their nodes, and stand pending then: the next request has them as
+    its tasks, and finds their nodes beside those given here.
+    """
 
     nodes: tuple[str, ...]
     chips: tuple[int, ...]
     notes: Mapping[str, Any] = field(default_factory=dict)
+    moves: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,7 @@ class JobSettings:
     skip_ascend: bool = False
     distributed: bool = False
     min_available: int | None = None              # huawei.com/schedule_minAvailable
+    min_replicas: int = 1                         # minReplicas: fewest pods of an elastic job
     recover_pod_only: bool = False                # huawei.com/recover_policy_path: pod
     enable_dequeue: bool = False
 
@@ -126,6 +133,16 @@ class Task:
     held: int = 0
     rank: int = -1
     last_node: str | None = None                   # where it ran before, None if it never did
+    policies: tuple[tuple[str, str, int | None], ...] = ()    # as Job.policies, of its own task; they come first
+
+
+@dataclass(frozen=True)
+class FullSize:
+    """What an elastic job asked for: all its tasks, the chips of each by task name, and its min_available."""
+
+    tasks: tuple[Task, ...]
+    chips: Mapping[str, int]
+    min_available: int
 
 
 @dataclass
@@ -174,6 +191,8 @@ class Job:
     reason: str = ""                               # why it is in its final phase
     notes: dict[str, Any] = field(default_factory=dict)       # of its last placement
     level_up: int = 0                              # steps by which a reschedule has widened its scope
+    refusal: Refusal | None = None                 # what is wrong with its keys, found when it was read (keys/)
+    full: FullSize | None = None                   # what it asked for, while it runs with less (elastic.py)
 
     @property
     def uid(self) -> str:
@@ -184,6 +203,17 @@ class Job:
     def npu_tasks(self) -> list[Task]:
         """The tasks that ask for chips, in order."""
         return [task for task in self.tasks if task.chips]
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one of its tasks asks for chips; asked once a node, so it stops at the second."""
+        found = False
+        for task in self.tasks:
+            if task.chips:
+                if found:
+                    return True
+                found = True
+        return False
 
     @property
     def placed(self) -> list[Task]:

@@ -6,12 +6,13 @@ A rule looks at one node at a time; which nodes a job gets is for `policies/`.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, cast
 
 from distsim.scheduler.types import Job, Refusal, Task
 
 if TYPE_CHECKING:
-    from distsim.scheduler.state import NodeState
+    from distsim.scheduler.state import NodeState, Share
 
 
 class ChipRule(Protocol):
@@ -28,6 +29,25 @@ class ChipRule(Protocol):
         idle : mask of the chips that may be given (NodeState.idle less what the placement in the making has given).
         A lower score is the tighter fit. Deterministic: ties go to the lowest chip.
         """
+
+
+class SharingRule(ChipRule, Protocol):
+    """A rule by which several tasks hold parts of one chip (`State.share` instead of `State.assign`)."""
+
+    shares: bool
+
+    def share_of(self, job: Job, task: Task) -> Share:
+        """The part of a chip that a task holds."""
+
+    def choose_beside(self, node: NodeState, idle: int, task: Task, job: Job,
+                      planned: Sequence[int]) -> tuple[int, int] | str:
+        """As `choose`; planned : the chips of the node that tasks of this job get in the placement in the making, one
+        entry a task."""
+
+
+def sharing(rule: ChipRule) -> SharingRule | None:
+    """A rule that gives parts of chips; None for one that gives whole chips."""
+    return cast("SharingRule", rule) if getattr(rule, "shares", False) else None
 
 
 # Module of each rule; `rule(policy: str) -> ChipRule` of a module gives it for a value of huawei.com/schedule_policy.

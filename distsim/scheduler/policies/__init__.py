@@ -8,8 +8,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
+from distsim.scheduler.chips import sharing
+from distsim.scheduler.scores import plain_name
 from distsim.scheduler.types import Job, Placement, Refusal, Task
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ class Request:
     nodes : the nodes that pass the ordinary filters for a task of the job (predicates.py) and where `rule` finds
     chips for it, in cluster order. refused : reason -> names of the other nodes.
     rule : which chips a task gets. state : the cluster.
+    planned : node -> chips that tasks have got there, kept by `plan` for a rule that gives parts of chips.
     """
 
     state: State
@@ -35,11 +38,21 @@ class Request:
     rule: ChipRule
     refused: dict[str, list[str]] = field(default_factory=dict)
     uniform: bool = True
+    planned: dict[str, list[int]] = field(default_factory=dict)
 
     def chips_on(self, node: NodeState, task: Task, given: int = 0) -> tuple[int, int] | str:
         """(mask, score) of a task on a node, or why not. given : mask of chips that this placement has given there."""
-        idle = node.idle(several_pods=len(self.job.npu_tasks) > 1) & ~given
+        idle = node.idle(several_pods=self.job.several) & ~given
+        shared = sharing(self.rule)
+        if shared is not None:
+            return shared.choose_beside(node, idle, task, self.job, self.planned.get(node.name, ()))
         return self.rule.choose(node, idle, task, self.job)
+
+    def plan(self, node: NodeState, mask: int) -> None:
+        """Note that the placement in the making gives a task these chips, so that a chip that tasks share is not
+        given beyond its quota. Policies that put several tasks on a node call it for each."""
+        if sharing(self.rule) is not None:
+            self.planned.setdefault(node.name, []).append(mask.bit_length() - 1)
 
     def place_on(self, order: Sequence[NodeState], **notes: object) -> Placement:
         """Task i on order[i], with the chips that the rule chooses; for policies that found one node a task.
@@ -51,6 +64,7 @@ class Request:
             found = self.chips_on(node, task, given.get(node.name, 0))
             assert not isinstance(found, str), f"{node.name}: {found}"
             given[node.name] = given.get(node.name, 0) | found[0]
+            self.plan(node, found[0])
             masks.append(found[0])
         return Placement(tuple(node.name for node in order), tuple(masks), notes)
 
@@ -67,6 +81,19 @@ class NodePolicy(Protocol):
         """Nodes and chips for all tasks of the request, or why not (NodePredicateFailed or BatchOrderFailed).
 
         Changes nothing. Deterministic: ties by tor_id, then cluster order of the nodes."""
+
+
+class PartialPolicy(NodePolicy, Protocol):
+    """A policy that can place a part of a gang whose minAvailable is below its pods."""
+
+    def fewer(self, request: Request, least: int) -> tuple[Sequence[Task], Placement] | None:
+        """The most tasks of a request that it refuses as a whole, in their order, and where they go; None if those are
+        fewer than `least`."""
+
+
+def partial(policy: NodePolicy) -> PartialPolicy | None:
+    """A policy that can place a part of a gang; None for one that places all pods or none."""
+    return cast("PartialPolicy", policy) if hasattr(policy, "fewer") else None
 
 
 # Module of each policy; its attribute POLICY, or policy(name) where a module has several.
@@ -95,7 +122,7 @@ def policy_name(job: Job, state: State) -> str:
     if scheduler.policy:
         return scheduler.policy
     if not job.resource or settings.skip_ascend or not scheduler.has("volcano-npu"):
-        return "binpack" if scheduler.has("binpack") else "spread"
+        return plain_name(scheduler)
     asked = settings.schedule_policy or ""
     if asked == "multilevel":
         return "multilevel"
@@ -103,6 +130,8 @@ def policy_name(job: Job, state: State) -> str:
         return "super-pod"
     if settings.tor_affinity:
         return "tor-affinity"
+    if settings.sp_block is not None and not asked:
+        return "super-pod"                     # as mind-cluster's factory.go: sp-block by itself asks for it
     if job.network_topology:
         return "hypernode"
-    return "binpack" if scheduler.has("binpack") else "spread"
+    return plain_name(scheduler)

@@ -1,0 +1,91 @@
+"""From the template of a pod to what a task needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from distsim.cluster.labels import HOSTNAME
+from distsim.config.problems import problem
+from distsim.config.yaml_reader import Document, Place
+from distsim.scheduler.read import amounts
+from distsim.scheduler.read.notes import Notes, unused
+from distsim.scheduler.read.pod_objects import PodSpec
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+@dataclass(frozen=True)
+class PodFacts:
+    """What a task needs of the spec of its pod.
+
+    request : amounts by resource name, cpu in milli, memory in bytes, chips included. resource : the name of its chips,
+    "" without. spread : whether two pods of the job may not share a node. priority : as a number, if the spec has one.
+    """
+
+    request: dict[str, int]
+    resource: str = ""
+    node_selector: dict[str, str] | None = None
+    affinity: dict[str, Any] | None = None
+    tolerations: tuple[dict[str, Any], ...] = ()
+    spread: bool = False
+    image: str = ""
+    command: tuple[str, ...] = ()
+    priority_class: str = ""
+    priority: int | None = None
+
+    @property
+    def chips(self) -> int:
+        """How many chips it asks for."""
+        return self.request.get(self.resource, 0)
+
+
+def facts_of(spec: PodSpec, document: Document, place: Place, notes: Notes) -> PodFacts:
+    """The facts of a pod's spec at a place of a document; InputError with the line of an amount that is wrong."""
+    try:
+        request = amounts.of_pod(spec)
+    except amounts.WrongAmount as error:
+        raise problem(document, _place_of(spec, place, error), str(error)) from None
+    chips = amounts.chip_resources([request])
+    if len(chips) > 1:
+        raise problem(document, (*place, "containers"), f"a pod asks for chips of several kinds: {', '.join(chips)}; "
+                                                        "valid: one kind")
+    _note(spec, document.file, notes)
+    first = spec.containers[0]
+    return PodFacts(request, chips[0] if chips else "", spec.nodeSelector, spec.affinity, spec.tolerations,
+                    _spreads(spec.affinity, document.file, notes), first.image, (*first.command, *first.args),
+                    spec.priorityClassName, spec.priority)
+
+
+def _place_of(spec: PodSpec, place: Place, error: amounts.WrongAmount) -> Place:
+    """Where the amount stands, as far as it is clear: the first container that has it."""
+    for kind, containers in (("containers", spec.containers), ("initContainers", spec.initContainers)):
+        for index, container in enumerate(containers):
+            if error.key in getattr(container.resources, error.part):
+                return (*place, kind, index, "resources", error.part, error.key)
+    return place
+
+
+def _note(spec: PodSpec, file: str | None, notes: Notes) -> None:
+    notes.ignore(file, "pods", unused(spec))
+    for container in (*spec.containers, *spec.initContainers):
+        notes.ignore(file, "containers", unused(container))
+        notes.ignore(file, "containers", unused(container.resources, "resources."))
+
+
+def _spreads(affinity: dict[str, Any], file: str | None, notes: Notes) -> bool:
+    """Whether a required podAntiAffinity keeps the pods of a job on different nodes; other affinity of pods is noted.
+
+    Its labelSelector is taken to mean the job's own pods, as mind-cluster's examples have it [our decision]."""
+    anti = affinity.get("podAntiAffinity") or {}
+    keys = [str(term.get("topologyKey")) for term in _terms(anti.get(REQUIRED))]
+    other = [f"affinity.podAntiAffinity by {key}" for key in keys if key != HOSTNAME]
+    other += ["affinity.podAntiAffinity, preferred"] if anti.get(PREFERRED) else []
+    other += ["affinity.podAffinity"] if affinity.get("podAffinity") else []
+    notes.ignore(file, "pods", other)
+    return HOSTNAME in keys
+
+
+def _terms(data: Any) -> list[dict[str, Any]]:
+    return [term for term in data if isinstance(term, dict)] if isinstance(data, (list, tuple)) else []
