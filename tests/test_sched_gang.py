@@ -1,4 +1,4 @@
-"""Gangs: all of minAvailable or none, no deadlock of two, whole again after a fault; ranks; elastic jobs."""
+"""Gangs: all of minAvailable or none, no deadlock of two, whole again after a fault; ranks."""
 
 from __future__ import annotations
 
@@ -226,22 +226,6 @@ def test_spread_pods_take_a_node_each():
     assert sorted(nodes_of(light)) == ["n0", "n1", "n2"]
 
 
-def test_soft_share_pods_of_a_gang_share_chips():
-    # 60 percent each: two pods do not fit on one chip; three pods need three of the four chips of a node.
-    job = chip_job(3, 1, schedule_policy="chip1-softShareDev", aicore_quota=60, hbm_quota_mb=1000,
-                   share_policy="fixed-share")
-    small = chip_job(2, 1, name="small", schedule_policy="chip1-softShareDev", aicore_quota=20, hbm_quota_mb=1000,
-                     share_policy="fixed-share")
-    for one in (job, small):
-        for task in one.tasks:
-            task.request.clear()
-    state = lab(1, chips=4)
-    start(state, job, small)
-    assert [task.held for task in job.tasks] == [0b001, 0b010, 0b100]
-    assert [task.held for task in small.tasks] == [0b001, 0b001]          # 60 + 20 + 20 of the fullest chip
-    assert state.nodes["n0"].used == 0b111
-
-
 class _MovesOnce:
     """Puts pods on the last nodes offered; a lost pod takes the one that runs with it to new nodes."""
 
@@ -293,52 +277,10 @@ def test_a_job_with_pods_that_are_still_ending_waits():
     assert None not in nodes_of(job)
 
 
-def elastic_job(pods=4):
-    return chip_job(pods, elastic=True, distributed=True, fault_scheduling="grace")
-
-
-def test_an_elastic_job_runs_with_half_after_a_fault_and_with_all_once_the_node_is_back():
-    state = lab(4)
-    job = elastic_job()
-    scheduler, _ = start(state, job)
-    fail_node(state, "n1")
-    for task in job.tasks:
-        state.release(task)                       # the whole job is rescheduled
-    happened = rounds(scheduler, 1000)
-    assert nodes_of(job) == ["n0", "n2"] and [task.rank for task in job.tasks] == [0, 1]
-    assert [one.message for one in happened if one.kind == "resized"] == ["from 4 pods of 8 chips to 2 of 8"]
-    assert job.phase is JobPhase.RUNNING and job.conditions == {}
-    rounds(scheduler, 2000)
-    assert nodes_of(job) == ["n0", "n2"]
-    state.nodes["n1"].healthy = True
-    happened = rounds(scheduler, 3000)
-    assert nodes_of(job) == ["n0", "n2", "n1", "n3"] and job.full is None
-    assert [one.message for one in happened if one.kind == "resized"] == ["from 2 pods of 8 chips to 4 of 8"]
-
-
-def test_an_elastic_job_that_never_ran_waits_for_its_size():
-    job = elastic_job()
+def test_a_gang_with_a_pod_that_has_failed_for_good_waits():
+    job = chip_job(3)
+    job.tasks[2].state = TaskState.FAILED
     start(lab(3), job)
-    assert nodes_of(job) == [None] * 4 and job.phase is JobPhase.PENDING
-
-
-def test_an_elastic_job_without_any_size_waits_with_what_it_asked_for():
-    state = lab(2)
-    job = elastic_job(2)
-    scheduler, _ = start(state, job)
-    fail_node(state, "n0")
-    fail_node(state, "n1")
-    rounds(scheduler, 1000)
-    assert len(job.tasks) == 2 and nodes_of(job) == [None, None] and job.full is None
-    assert job.conditions["JobEnqueueFailed"].message == (
-        f"job job requires 8 {CHIP} for 1 pod, 0 are idle and healthy on 0 of 2 nodes")
-
-
-def test_an_elastic_pod_halves_its_chips():
-    state = lab(1)
-    job = chip_job(1, 8, elastic=True, fault_scheduling="grace")
-    scheduler, _ = start(state, job)
-    state.release(job.tasks[0])
-    state.nodes["n0"].barred = 1
-    rounds(scheduler, 1000)
-    assert job.tasks[0].held == 0b00011110
+    assert nodes_of(job) == [None] * 3
+    assert job.conditions["NodePredicateFailed"].message == (
+        "2 of minAvailable 3 pods of job job find a node; job-worker-2 is Failed")

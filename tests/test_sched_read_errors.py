@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 from sched_files import ascend, container, jobs_of, volcano
 
 from distsim.errors import InputError
+from distsim.scheduler.read import read_jobs
 
 CHIP = "huawei.com/Ascend910"
 GROUP = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: g}\n"
@@ -99,3 +101,12 @@ def test_a_job_of_wrong_keys_is_returned_with_its_refusal(tmp_path):
     assert job.refusal.message == ("label tor-affinity: 'big' is not valid; valid values: normal-schema, "
                                    "large-model-schema, null")
     assert len(job.tasks) == 2
+
+
+@pytest.mark.parametrize("name", ["../../x", "Job", "a/b", "-a", "a b"])
+def test_a_name_that_no_object_can_have_is_refused(tmp_path, name):
+    path = tmp_path / "job.yaml"
+    document = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": name}, "spec": {"tasks": []}}
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(InputError, match=r"metadata\.name"):
+        read_jobs([str(path)])

@@ -8,9 +8,8 @@ import pytest
 from sched_cases import CHIP
 from sched_session_cases import chip_job, cpu_job, fail_node, lab, nodes_of, rounds, settings, start
 
-from distsim.errors import InputError
 from distsim.scheduler.session import Scheduler, allocate
-from distsim.scheduler.types import JobPhase, Refusal, TaskState
+from distsim.scheduler.types import JobPhase, TaskState
 
 TIME, COUNT = "huawei.com/schedule_enqueue_time", "huawei.com/schedule_dequeue_frequency"
 
@@ -45,75 +44,6 @@ def test_a_failed_job_keeps_its_reason():
 def test_a_single_pod_is_named_in_what_happened():
     _, happened = start(lab(1), chip_job(1))
     assert (happened[-1].pod, happened[-1].node) == ("job-worker-0", "n0")
-
-
-def test_a_name_is_taken_once():
-    job = chip_job(1)
-    job.file, job.line = "a.yaml", 3
-    scheduler, _ = start(lab(1), job)
-    again = chip_job(1)
-    again.file, again.line = "b.yaml", 7
-    with pytest.raises(InputError) as caught:
-        scheduler.submit(again, 5)
-    assert str(caught.value) == ("b.yaml:7: job default/job is there already, from a.yaml:3; a name is taken once in a "
-                                 "namespace")
-    scheduler.submit(chip_job(1, namespace="other"), 5)
-
-
-def test_what_was_wrong_when_it_was_read_fails_the_job():
-    job = chip_job(1)
-    job.refusal = Refusal("JobValidateFailed", "sp-block 12 does not divide 16", "InvalidArgument", final=True)
-    _, happened = start(lab(1), job)
-    assert job.phase is JobPhase.FAILED
-    assert job.reason == "JobValidateFailed: InvalidArgument: sp-block 12 does not divide 16"
-    assert job.conditions["JobValidateFailed"].message == "InvalidArgument: sp-block 12 does not divide 16"
-    assert [(one.kind, one.message) for one in happened] == [("failed", job.reason)]
-
-
-def test_rules_and_policies_validate():
-    chips = chip_job(1, 9, name="chips", schedule_policy="chip4-node8")
-    tor = chip_job(1, name="tor", tor_affinity="normal-schema")
-    start(lab(2), chips, tor)
-    assert chips.phase is JobPhase.FAILED and chips.reason.startswith("JobValidateFailed: InvalidResourceRequest: ")
-    assert tor.phase is JobPhase.FAILED and tor.reason.startswith("JobValidateFailed: ")
-
-
-def test_a_job_without_pods_fails():
-    job = chip_job(1)
-    job.tasks.clear()
-    start(lab(1), job)
-    assert job.reason == "JobValidateFailed: NotEnoughPod: job job has no pods"
-
-
-def test_jobs_that_skip_the_plugin_pass_its_rules_by():
-    # 3 chips where chip4-node8 finds two in each ring; no enqueue check either.
-    state = lab(1)
-    state.nodes["n0"].used = 0b00110011
-    job = chip_job(1, 3, schedule_policy="chip4-node8", skip_ascend=True)
-    start(state, job)
-    assert job.tasks[0].held == 0b01001100
-
-
-def test_jobs_without_chips_are_placed():
-    job = cpu_job(2)
-    start(lab(1), job)
-    assert nodes_of(job) == ["n0", "n0"] and job.phase is JobPhase.RUNNING and job.notes == {}
-
-
-def test_the_policy_stands_in_the_notes():
-    job = chip_job(1)
-    start(lab(1), job)
-    assert job.notes == {"policy": "binpack"}
-
-
-def test_a_forced_policy_gives_way_where_the_job_cannot_have_it():
-    # Without a topology tor-affinity is impossible; the job is placed as it asks.
-    job = chip_job(1)
-    start(lab(1, chosen=settings(policy="tor-affinity")), job)
-    assert job.notes == {"policy": "binpack"} and nodes_of(job) == ["n0"]
-    other = chip_job(1)
-    start(lab(1, chosen=settings(policy="spread")), other)
-    assert other.notes == {"policy": "spread"}
 
 
 def test_enqueue_counts_idle_and_healthy_chips():

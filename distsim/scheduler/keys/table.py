@@ -165,7 +165,7 @@ _OPTIONS = (
         source="distsim", anywhere=True),
     Key("distsim/hot-reset", ANNOTATION, "on, off; absent: off",
         "Chips are reset while the job stays (graceful fault tolerance).",
-        "faults/", "test_sched_reset_json.py::test_hot_resets", source="distsim", anywhere=True),
+        "faults/", "test_sched_recovery_hot_reset.py::test_hot_resets", source="distsim", anywhere=True),
     Key("distsim/graceful-end", ANNOTATION, "time, e.g. 30s; absent: 0",
         "How long a pod takes to end by itself, its checkpoint included.",
         "faults/", "test_sched_faults.py::test_a_pod_that_takes_too_long_is_ended", source="distsim", anywhere=True),

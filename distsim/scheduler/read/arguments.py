@@ -22,7 +22,7 @@ SWITCHES = (
     "enabledHyperNodeGradient", "enabledSubJobReady", "enabledSubJobPipelined", "enabledSubJobOrder")
 # Plugins of which one function is modelled: without it they are off.
 MAIN_SWITCH = {"priority": "enableJobOrder", "drf": "enableJobOrder", "predicates": "enablePredicate",
-               "nodeorder": "enableNodeOrder"}
+               "nodeorder": "enableNodeOrder", "binpack": "enableNodeOrder"}
 # Functions of the others; those that cannot be had apart are named when they are switched off.
 PARTS = {"gang": ("enableJobOrder", "enableJobReady", "enableJobPipelined"),
          "volcano-npu": ("enablePredicate", "enableNodeOrder", "enableJobOrder", "enableJobEnqueued"),

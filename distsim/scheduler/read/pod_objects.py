@@ -42,13 +42,16 @@ class Tolerant(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
 
+NAME = r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"        # of objects (RFC 1123)
+
+
 class Metadata(BaseModel):
     """Metadata of an object; what a cluster adds is passed over."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    name: str = Field(min_length=1, max_length=253, description="name of the object")
-    namespace: str = Field("default", min_length=1, description="its namespace")
+    name: str = Field(max_length=253, pattern=NAME, description="name of the object: small letters, digits, - and .")
+    namespace: str = Field("default", max_length=63, pattern=NAME, description="its namespace")
     labels: Texts = Field({}, description="its labels")
     annotations: Texts = Field({}, description="its annotations")
     ownerReferences: tuple[dict[str, Any], ...] = Field((), description="objects that it belongs to")

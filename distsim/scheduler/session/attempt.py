@@ -11,9 +11,10 @@ from distsim.scheduler.session.gang import best_effort, min_available, pending, 
 from distsim.scheduler.session.light import could_stand, place_light
 from distsim.scheduler.session.round import Round
 from distsim.scheduler.session.words import counted
-from distsim.scheduler.types import PREDICATE_FAILED, Job, JobPhase, Refusal, Task
+from distsim.scheduler.types import PREDICATE_FAILED, Job, JobPhase, Refusal, Task, TaskState
 
 _SHOWN = 8
+_COUNTED = (TaskState.PENDING, TaskState.RUNNING, TaskState.SUCCEEDED)
 
 
 def place(round_: Round, job: Job) -> Refusal | None:
@@ -65,6 +66,9 @@ def _left_behind(round_: Round, job: Job) -> Refusal:
     """Why a gang is not whole although each pod that allocate places has found a node."""
     pods = [task for task in pending(job) if best_effort(task)]
     text = f"{ready(job)} of minAvailable {min_available(job)} pods of job {job.name} find a node"
+    if not pods:
+        ended = [f"{task.name} is {task.state.value}" for task in job.tasks if task.state not in _COUNTED]
+        return Refusal(PREDICATE_FAILED, f"{text}; {', '.join(ended[:_SHOWN])}")
     if "backfill" not in round_.state.settings.actions:
         return Refusal(PREDICATE_FAILED, f"{text}; {len(pods)} ask for nothing, and no action backfill runs")
     _, refused = round_.filters.usable(job, pods[0])
@@ -87,11 +91,18 @@ def _run(round_: Round, job: Job, booking: Booking) -> None:
 
 
 def _rank(job: Job, bound: Sequence[Task]) -> None:
-    """Give pods the ranks that are free, in the order of the placement: the pods with chips, or all where none has."""
+    """Ranks for pods that got a node: their own if nobody has it, else those that are free in the order of the
+    placement; of the pods with chips, or of all where none has."""
     ranked = job.npu_tasks or job.tasks
     placed = {task.name for task in bound}
     used = {task.rank for task in ranked if task.node is not None and task.name not in placed}
-    free = (rank for rank in range(len(ranked)) if rank not in used)
+    waiting = []
     for task in bound:
-        if task.chips or not job.npu_tasks:
-            task.rank = next(free)
+        if job.npu_tasks and not task.chips:
+            continue
+        if 0 <= task.rank < len(ranked) and task.rank not in used:
+            used.add(task.rank)
+        else:
+            waiting.append(task)
+    for task, rank in zip(waiting, (rank for rank in range(len(ranked)) if rank not in used), strict=False):
+        task.rank = rank

@@ -17,8 +17,8 @@ SYSTEM_PRIORITY = 2_000_000_000
 def protected(job: Job, settings: SchedulerSettings) -> str:
     """Why the pods of a job are not evicted while they could go on, "" if they may be.
 
-    For evictions by choice: a move for the sake of topology, a graceful end for a sub-health fault. Pods whose chip or
-    node is broken are lost anyway.
+    For evictions by choice: a move for the sake of topology, a new start of an elastic job with its full size, a
+    graceful end for a sub-health fault. Pods whose chip or node is broken are lost anyway.
     """
     if not settings.has("conformance"):
         return ""

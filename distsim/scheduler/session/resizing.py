@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from distsim.scheduler.chips import rule_of, sharing
 from distsim.scheduler.elastic import Size, allowed_sizes, current_size, full_size, resize, why_not_elastic
 from distsim.scheduler.session.attempt import place
+from distsim.scheduler.session.conformance import protected
 from distsim.scheduler.session.round import Round
 from distsim.scheduler.state import State
 from distsim.scheduler.types import Job, JobPhase, Refusal, Task, TaskState
@@ -41,7 +42,8 @@ def attempt(round_: Round, job: Job) -> Refusal | None:
 def grow(round_: Round, job: Job) -> Refusal | None:
     """Start a job that runs with less anew with what it asked for, if it gets nodes for that; else leave it alone, and
     say why."""
-    if job.full is None or job.phase is not JobPhase.RUNNING or not _at_rest(job) or sharing(rule_of(job)) is not None:
+    if (job.full is None or job.phase is not JobPhase.RUNNING or not _at_rest(job) or sharing(rule_of(job)) is not None
+            or protected(job, round_.state.settings)):
         return None
     before = current_size(job)
     stands = [_Stand(task, task.node or "", task.held, task.rank, task.last_node) for task in job.tasks]

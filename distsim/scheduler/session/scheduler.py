@@ -40,6 +40,8 @@ class Scheduler:
             place = f", from {before.file}" + (f":{before.line}" if before.line else "") if before.file else ""
             raise InputError(f"job {job.uid} is there already{place}; a name is taken once in a namespace",
                              file=job.file or None, line=job.line)
+        self._valid.discard(job.uid)
+        self._tries.forget(job)
         job.created_ms = now_ms
         self.state.jobs[job.uid] = job
 
@@ -53,6 +55,7 @@ class Scheduler:
             self._open(round_, job)
         for name in self.state.settings.actions:
             ACTIONS[name](round_)
+        self._give_up(round_)
         write_all(round_)
         self._tries.close(self.state)
         return round_.happenings
@@ -80,6 +83,14 @@ class Scheduler:
                 self._valid.add(job.uid)
         elif job.phase is JobPhase.RUNNING and all(task.state is TaskState.PENDING for task in job.tasks):
             job.phase = JobPhase.PENDING
+
+    def _give_up(self, round_: Round) -> None:
+        """Let jobs fail for which a policy says that waiting cannot help."""
+        for uid, refusals in round_.refusals.items():
+            job = self.state.jobs[uid]
+            final = next((refusal for refusal in refusals if refusal.final), None)
+            if final is not None and job.phase in (JobPhase.PENDING, JobPhase.INQUEUE):
+                self._refuse(round_, job, final)
 
     def _refuse(self, round_: Round, job: Job, refusal: Refusal) -> None:
         text = message_of(refusal)

@@ -32,6 +32,10 @@ class Tries:
         self._stood = _standing(state)
         self._last = {uid: last for uid, last in self._last.items() if last[0][0] == self._moves}
 
+    def forget(self, job: Job) -> None:
+        """Know nothing of a job: it is new."""
+        self._last.pop(job.uid, None)
+
     def moved(self) -> None:
         """Note that pods have got nodes."""
         self._moves += 1
