@@ -23,10 +23,11 @@ ALLOWED = {
     "scheduler": {"scheduler", "cluster", "config", "fabric", "errors", "quantities"},
     "clusterrun": {"clusterrun", "scheduler", "workloadrun", "engine", "limits", "records.files", "cluster", "config",
                    "fabric", "workload", "errors", "quantities"},
+    "results": {"results", "results_summary", "records", "measure", "errors", "quantities"},
     "parallel": {"parallel", "kernels", "state", "fabric.types", "errors"},
 }
 OUTSIDE = {"numba": {"kernels"}, "llvmlite": {"kernels"}, "mpi4py": {"parallel"}, "click": {"cli"},
-           "polars": {"records", "api.py"}, "msgpack": {"parallel"}, "re2": {"measure"},
+           "polars": {"records", "results", "api.py"}, "msgpack": {"parallel"}, "re2": {"measure"},
            "celpy": {"measure", "workloadrun"}, "jsonpatch": {"workloadrun"}, "prometheus_client": {"measure"},
            "google": {"workload"}}
 

@@ -23,6 +23,8 @@ class SeveralSpec(WorkloadSpec):
     kind: Literal["several"]
     parts: tuple[_Part, ...] = Field(default=(), description="The workloads; at least one, unless `file` is given. "
                                                              "They may be of every kind but `several`.")
+    ends: bool = Field(default=False, description="run.json says when each part ended (`jobs`), as it does where parts "
+                                                  "run in phases; no records of ranks are written then.")
 
     @model_validator(mode="after")
     def _some(self) -> SeveralSpec:
@@ -46,9 +48,12 @@ def build(spec: SeveralSpec, context: Context) -> Workload:
     """
     built = [build_part(part, replace(context, where=f"{context.where}.parts.{index}", part=index))
              for index, part in enumerate(spec.parts)]
-    if any(part.following is not None for part in built):
+    phased = any(part.following is not None for part in built)
+    if phased or spec.ends:
         joint = Lanes(list(zip(names_of(spec), built, strict=True))).join()
         assert joint is not None
+        if not phased:
+            return joint
         joint.warnings += [f"part {name}: the records of ranks (chakra-*, post_annotated) are not written beside a "
                            "part that runs in phases" for name, part in zip(names_of(spec), built, strict=True)
                            if part.settings is not None and part.settings.log_ops == "all"]

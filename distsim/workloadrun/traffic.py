@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -61,15 +61,25 @@ def part_of(job: Job, nodes: Sequence[str], run_name: str, cluster: Cluster, ran
         section = workload_for(job.name, str(trainer.get("image") or ""), [*command, *args], cluster.workloads,
                                run=run_name)
     nccl = cluster.settings.get("nccl") or {}
-    if section["kind"] == NCCL:
-        section = {**nccl, "gpus_per_server": len(hosts) // len(nodes), **section}
-        if steady:
-            section["steady"] = True
+    if steady and section["kind"] == NCCL:
+        section["steady"] = True
     if section["kind"] == "chakra" and folder is None:
         return section
+    return part_on(section, part_name(job.name), hosts, len(hosts) // len(nodes), nccl, folder)
+
+
+def part_on(section: Mapping[str, Any], name: str, hosts: Sequence[int], per_server: int, nccl: Mapping[str, Any],
+            folder: Path | None = None) -> dict[str, Any]:
+    """A section under a name on these hosts; `per_server` of them, one after the other, are a node's.
+
+    nccl : what sections of nccl-tests have by default; its scale_up holds for every kind. folder : for files that the
+    section needs, made if it is not there.
+    """
+    if section["kind"] == NCCL:
+        section = {**nccl, "gpus_per_server": per_server, **section}
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-    return placed_on(section, part_name(job.name), hosts, folder or Path(), scale_up=nccl.get("scale_up"))
+    return placed_on(section, name, hosts, folder or Path(), scale_up=nccl.get("scale_up"))
 
 
 def command_line(words: Sequence[str]) -> str:
