@@ -106,7 +106,8 @@ def test_a_job_of_wrong_keys_is_returned_with_its_refusal(tmp_path):
 @pytest.mark.parametrize("name", ["../../x", "Job", "a/b", "-a", "a b"])
 def test_a_name_that_no_object_can_have_is_refused(tmp_path, name):
     path = tmp_path / "job.yaml"
-    document = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": name}, "spec": {"tasks": []}}
+    document = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": name},
+                "spec": {"tasks": []}}
     path.write_text(yaml.safe_dump(document))
     with pytest.raises(InputError, match=r"metadata\.name"):
         read_jobs([str(path)])
