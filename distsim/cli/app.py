@@ -8,7 +8,8 @@ import click
 
 import distsim
 
-COMMANDS = ("run", "validate", "topology", "cluster", "workloadrun", "bandwidth", "trace", "configs")
+COMMANDS = ("run", "validate", "topology", "cluster", "workloadrun", "schedule", "bandwidth", "trace",
+            "configs")
 
 
 class LazyGroup(click.Group):
