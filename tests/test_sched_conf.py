@@ -187,6 +187,8 @@ CASES = [
      "configurations.0.name: unknown configuration 'init'; valid: init-params"),
     (init("resource-level-config: '{'"), 4, "no JSON: "),
     (init("resource-level-config: '[]'"), 4, "is no section of trees"),
+    (init("resource-level-config: '{\"t\": {\"level1\": {\"label\": \"a\"}, \"level1\": {\"label\": \"b\"}}}'"), 4,
+     "key 'level1' is given twice"),
     (init("resource-level-config: {t: {}}"), 4, "tree 't' has no levels"),
     (init("resource-level-config: {t: {level2: {label: a}}}"), 4,
      "t: level1 is missing; levels are consecutive from level1"),

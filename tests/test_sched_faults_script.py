@@ -171,6 +171,16 @@ def test_jobs_are_checked_where_they_are_known(cluster: Cluster, tmp_path: Path,
     assert len(read(cluster, text, tmp_path)) == 1
 
 
+def test_a_name_of_two_jobs_is_refused(cluster: Cluster, tmp_path: Path) -> None:
+    path = tmp_path / "faults.yaml"
+    jobs = [cases.job(2, 2, "train"), cases.job(2, 2, "train", namespace="b")]
+    path.write_text("faults: [{at: 1s, target: pod, job: train}]")
+    with pytest.raises(InputError, match="'train' is the name of several jobs; valid: default/train, b/train"):
+        read_faults(str(path), cluster, jobs)
+    path.write_text("faults: [{at: 1s, target: pod, job: b/train}]")
+    assert read_faults(str(path), cluster, jobs)[0].job == "b/train"
+
+
 def test_all_that_is_wrong_is_found_at_once(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read(cluster, "faults:\n  - {at: 1s, node: m0}\n  - {at: 1s, node: m1}\n", tmp_path)

@@ -109,6 +109,7 @@ INVALID = [
     (ANNOTATION, "sp-block", "some",
      "'some' is not valid; valid: a number of chips of 1 or more, idlest or Non-idlest"),
     (ANNOTATION, "sp-block", "0", "'0' is not valid; valid: a number of chips of 1 or more"),
+    (LABEL, "fault-retry-times", "9" * 30, "9" * 30 + " is out of range; valid: 0 to 100"),
     (ANNOTATION, "ra-block", "3", "'3' is not valid; valid values: 1, 2, 4, 8, 16, 32, 64"),
     (ANNOTATION, "ra-block", "128", "'128' is not valid; valid values: 1, 2, 4, 8, 16, 32, 64"),
     (ANNOTATION, "huawei.com/schedule_minAvailable", "two", "'two' is not an integer; valid: 1 or more"),

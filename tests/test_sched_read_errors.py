@@ -6,12 +6,16 @@ import pytest
 import yaml
 from sched_files import ascend, container, jobs_of, volcano
 
+from distsim.config.problems import ConfigError
 from distsim.errors import InputError
 from distsim.scheduler.read import read_jobs
 
 CHIP = "huawei.com/Ascend910"
 GROUP = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: g}\n"
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {scheduling.k8s.io/group-name: g}}\n"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+TERM = "{nodeSelectorTerms: [{matchExpressions: ["
 # A text, what stands in the line that the error names (None: it names none), what it says.
 CASES = [
     (volcano("minAvailabel: 2"), "minAvailabel",
@@ -68,6 +72,29 @@ CASES = [
     (GROUP + "spec: {}\n---\n" + POD + "spec: {containers: [{name: a}]}\n---\n" + POD.replace("}}", "}}  # again")
      + "spec: {containers: [{name: a}]}\n", "again", "metadata.name: pod 'p' is given twice"),
     (GROUP + "---\n" + GROUP.replace("}", "}  # again"), "again", "metadata.name: PodGroup default/g is given twice"),
+    *[(volcano(pod=f"affinity: {{nodeAffinity: {given}}}\n" + container()), "affinity", message) for given, message in (
+        ("[1]", "affinity.nodeAffinity: [1] is not a section of keys"),
+        ("{" + REQUIRED + ": {nodeSelectorTerms: x}}", REQUIRED + ".nodeSelectorTerms: 'x' is not a list"),
+        ("{" + REQUIRED + ": {nodeSelectorTerms: []}}",
+         REQUIRED + ".nodeSelectorTerms: the list is empty; it needs at least one entry"),
+        ("{" + REQUIRED + ": " + TERM + "{key: a, operator: Is}]}]}}", "operator: 'Is' is not valid; valid values: "),
+        ("{" + REQUIRED + ": " + TERM + "{key: a, operator: In, values: b}]}]}}", "values: 'b' is not a list"),
+        ("{" + REQUIRED + ": " + TERM + "{key: a, operator: In}]}]}}", "operator In of a needs values"),
+        ("{" + REQUIRED + ": " + TERM + "{key: a, operator: Exists, values: [b]}]}]}}",
+         "operator Exists of a takes no values"),
+        ("{" + REQUIRED + ": " + TERM + "{key: a, operator: Gt, values: [b]}]}]}}",
+         "operator Gt of a needs one value, an integer in quotes"),
+        ("{" + PREFERRED + ": [{weight: x, preference: {}}]}", PREFERRED + ".0.weight: 'x' is not a whole number"),
+        ("{" + PREFERRED + ": [{weight: 101, preference: {}}]}", ".0.weight: 101 is out of range; valid: 1 to 100"),
+        ("{" + PREFERRED + ": [{weight: 1, preference: 3}]}", PREFERRED + ".0.preference: 3 is not a section of keys"),
+    )],
+    (volcano(pod="affinity: {podAntiAffinity: 3}\n" + container()), "affinity",
+     "affinity.podAntiAffinity: 3 is not a section of keys"),
+    (volcano(pod="tolerations: [{key: a, operator: Is}]\n" + container()), "tolerations",
+     "tolerations.0.operator: 'Is' is not valid; valid values: "),
+    (volcano(pod="tolerations: [{effect: NoSchedule}]\n" + container()), "tolerations",
+     "tolerations.0: a toleration without key needs operator Exists"),
+    (volcano(pod="containers: []"), "containers", "spec.containers: the list is empty; it needs at least one entry"),
     (POD + "spec: {containers: [{name: a}]}\n", "metadata",
      "PodGroup default/g of pod p is in none of the files; there are: none"),
 ]
@@ -81,6 +108,21 @@ def test_error(tmp_path, text, at, message):
     where = str(tmp_path / "job.yaml") + (f":{number}" if at else "")
     assert str(caught.value).startswith(where + ": ")
     assert message in str(caught.value)
+
+
+def test_one_wrong_entry_is_one_problem(tmp_path):
+    """Not also that the lists around it are too short."""
+    with pytest.raises(ConfigError) as caught:
+        jobs_of(tmp_path, volcano(pod=container("a: []")))
+    assert {one.where for one in caught.value.problems} == {
+        f"spec.tasks.0.template.spec.containers.0.resources.{part}" for part in ("requests", "limits")}
+
+
+def test_unknown_keys_of_affinity_are_named(tmp_path):
+    """A typing mistake there would lift the bound without a word."""
+    pod = f"affinity: {{nodeAffinity: {{{REQUIRED}s: 1}}}}\ntolerations: [{{key: a, tolerationSeconds: 5}}]\n"
+    _, lines = jobs_of(tmp_path, volcano(pod=pod + container()))
+    assert f"affinity.nodeAffinity.{REQUIRED}s, tolerations.tolerationSeconds" in lines[0]
 
 
 def test_a_second_priority_class_of_a_name(tmp_path):

@@ -83,4 +83,4 @@ def test_a_pod_of_no_group_is_named(tmp_path):
 
 def test_too_few_pods_for_the_group(tmp_path):
     job = job_of(tmp_path, group() + pod("p0"))
-    assert (job.refusal.reason, job.refusal.message) == ("NotEnoughPod", "minAvailable is 2, the job has 1 pods")
+    assert (job.refusal.reason, job.refusal.message) == ("NotEnoughPod", "minAvailable is 2, the job has 1 pod")

@@ -92,7 +92,8 @@ def test_where_a_pod_wants_to_stand(tmp_path):
 nodeSelector: {host-arch: huawei-arm}
 tolerations: [{key: a, operator: Exists}]
 affinity:
-  nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}
+  nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [
+    {key: a, operator: Exists}]}]}}
   podAntiAffinity:
     requiredDuringSchedulingIgnoredDuringExecution:
     - {labelSelector: {}, topologyKey: kubernetes.io/hostname}
@@ -102,7 +103,8 @@ affinity:
     task = job.tasks[1]
     assert task.node_selector == {"host-arch": "huawei-arm"}
     assert task.tolerations == ({"key": "a", "operator": "Exists"},)
-    assert "nodeAffinity" in task.affinity
+    assert task.affinity["nodeAffinity"] == {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}
     assert task.spread
     assert "affinity.podAntiAffinity by zone" in lines[0]
     assert not job_of(tmp_path, volcano()).tasks[0].spread
@@ -215,6 +217,16 @@ def test_a_key_at_the_wrong_place_is_named(tmp_path):
     _, lines = jobs_of(tmp_path, volcano(metadata="annotations: {fault-scheduling: force}"))
     assert lines == [f"{tmp_path / 'job.yaml'}:1: fault-scheduling stands among the annotations; it counts as label "
                      "only"]
+
+
+def test_a_value_that_counts_as_absent_is_named(tmp_path):
+    """Any other value is off for these keys (seed 001), which must not hide a typing mistake."""
+    labels = "fault-scheduling: Grace, subHealthyStrategy: ignore, pod-rescheduling: 'true'"
+    (job,), lines = jobs_of(tmp_path, volcano(metadata=f"labels: {{{labels}}}"))
+    assert (job.settings.fault_scheduling, job.settings.pod_rescheduling) == ("off", False)
+    at = f"{tmp_path / 'job.yaml'}:1: label "
+    assert lines == [at + "fault-scheduling: 'Grace' counts as absent; valid values: grace, force, off; nearest: grace",
+                     at + "pod-rescheduling: 'true' counts as absent; valid values: on, off"]
 
 
 @pytest.mark.skipif(not REFERENCE.exists(), reason="the reference files are not here")

@@ -72,7 +72,8 @@ def test_enqueue_counts_chips_of_the_jobs_kind():
     job.tasks[0].request = {"nvidia.com/gpu": 8}
     start(lab(1), job)
     assert job.conditions["JobEnqueueFailed"].message == (
-        "job job requires 8 nvidia.com/gpu for 1 pod, 0 are idle and healthy on 0 of 1 node")
+        "job job requires 8 nvidia.com/gpu for 1 pod, 0 are idle and healthy on 0 of 1 node; no node of cluster lab "
+        "has nvidia.com/gpu")
 
 
 @pytest.mark.parametrize("force, phases", [(True, ["Inqueue", "Inqueue"]), (False, ["Inqueue", "Pending"])])

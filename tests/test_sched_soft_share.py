@@ -10,6 +10,7 @@ from distsim.cluster import Node
 from distsim.scheduler.chips import rule_of, sharing
 from distsim.scheduler.chips.soft_share import slowdown
 from distsim.scheduler.policies import policy
+from distsim.scheduler.session.validate import invalid
 from distsim.scheduler.state import Share, State, state_of
 from distsim.scheduler.types import Job, Placement
 from tests.sched_cases import cluster, job, node, request
@@ -136,6 +137,18 @@ def test_labels_out_of_range(fields: dict[str, object], text: str) -> None:
     asks = job(1, 1, "a", schedule_policy="chip1-softShareDev", **given_settings)
     found = rule_of(asks).validate(asks)
     assert found is not None and found.reason == "InvalidResourceRequest" and found.final and text in found.message
+
+
+def test_more_memory_than_any_chip_has_fails_the_job() -> None:
+    """hbmQuota is 1 to maxHBM (seed 001): waiting cannot help. 64G is 65536 MB, as is a node without a label."""
+    state = state_of(cluster([node("n", 4, labels={"huawei.com/npu.chip.memory": "32G"}), node("m", 4, number=1)]))
+    assert invalid(soft_job("fits", hbm=65536), state) is None
+    found = invalid(soft_job("large", hbm=65537), state)
+    assert found is not None and (found.reason, found.final) == ("InvalidResourceRequest", True)
+    assert found.message == ("job large has huawei.com/scheduler.softShareDev.hbmQuota 65537; valid: 1 to 65536, the "
+                             "MB of the largest chip")
+    unknown = one_node(4, **{"huawei.com/npu.chip.memory": "much"})
+    assert invalid(soft_job("large", hbm=65537), unknown) is None            # the node says what is wrong with it
 
 
 def test_a_pod_of_several_chips() -> None:

@@ -163,6 +163,13 @@ def test_which_jobs_go_to_this_policy() -> None:
     assert policy_name(job(2, 8, schedule_policy="chip8-node8", sp_block=16), state) != "super-pod"
 
 
+def test_sp_block_idlest_by_itself_asks_for_this_policy_too() -> None:
+    """The value of the seed's table: the default block, in the SuperPoD with most free nodes."""
+    wanted = job(2, sp_fit="idlest")
+    wanted.annotations["sp-block"] = "idlest"
+    assert policy_name(wanted, state_of(cluster([node("n0")]))) == "super-pod"
+
+
 def test_sp_block_without_a_schedule_policy() -> None:
     # The chips of a node are those of the cluster's nodes.
     state = pods_of({"a": 3, "b": 2}, reserve=0, chips=4)

@@ -55,12 +55,13 @@ def few(names: Sequence[str], most: int) -> str:
 
 
 def _row(job: Mapping[str, Any]) -> tuple[str, ...]:
-    return (_uid(job), job["queue"], job["policy"], job["state"], f"{job['placed']}/{job['pods']}",
+    return (_uid(job), job["queue"], job["policy"] or "-", job["state"], f"{job['placed']}/{job['pods']}",
             few(job["ranks"] or [], MOST_RANKS))
 
 
 def _explained(job: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{_uid(job)}: {job['state']} by {job['policy']}, {job['placed']} of {job['pods']} pods placed"
+    by = f" by {job['policy']}" if job["policy"] else ""
+    yield f"{_uid(job)}: {job['state']}{by}, {job['placed']} of {job['pods']} pods placed"
     if job["ranks"]:
         yield from _ranks(job)
     rows = [*(_figures(job) if job["ranks"] else []), *_refused(job["refused"])]

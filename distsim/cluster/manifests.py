@@ -48,7 +48,7 @@ def parse_json(text: str, file: str | None) -> Document:
     text = text.replace("\t", " ")
     try:
         return JsonDocument(json.loads(text, object_pairs_hook=_unique), text, file)
-    except ValueError:
+    except (ValueError, RecursionError):
         return parse(text, file)
 
 

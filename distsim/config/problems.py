@@ -49,6 +49,8 @@ def problems_of(error: ValidationError, document: Document, prefix: Place, model
     """One InputError for each thing that pydantic found below `prefix`, whose models are `models`."""
     found: dict[Place, InputError] = {}
     for entry in error.errors(include_url=False):
+        if entry["type"] == "too_short" and len(entry["input"]) >= entry["ctx"]["min_length"]:
+            continue                  # of entries that are wrong themselves, which pydantic counts as missing
         place, owners, field = _resolve(document.at(prefix), entry, models)
         message = _message(dict(entry), place, owners, field, tree)
         found.setdefault(prefix + place, problem(document, prefix + place, message))
@@ -88,6 +90,8 @@ def _message(entry: dict[str, Any], place: Place, owners: Models, field: FieldIn
         return f"kind {shown(_kind(given))} is not valid; valid values: {entry.get('ctx', {}).get('expected_tags', '')}"
     if kind in _RANGE_ERRORS:
         return f"{_spelled(given, field)} is out of range{range_text(field) or f'; {_lower(entry)}'}"
+    if kind == "too_short" and not given and entry["ctx"]["min_length"] == 1 and isinstance(given, (list, tuple)):
+        return "the list is empty; it needs at least one entry"
     wanted = _TYPES.get(kind.removesuffix("_from_float").removesuffix("_parsing").removesuffix("_type"))
     if wanted is not None:
         return f"{shown(given)} is not {wanted}{range_text(field)}"

@@ -6,7 +6,7 @@ A rule looks at one node at a time; which nodes a job gets is for `policies/`.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from distsim.scheduler.types import Job, Refusal, Task
@@ -35,6 +35,9 @@ class SharingRule(ChipRule, Protocol):
     """A rule by which several tasks hold parts of one chip (`State.share` instead of `State.assign`)."""
 
     shares: bool
+
+    def impossible(self, job: Job, nodes: Iterable[NodeState]) -> Refusal | None:
+        """What makes a job impossible on these nodes, however empty they are, or None."""
 
     def share_of(self, job: Job, task: Task) -> Share:
         """The part of a chip that a task holds."""

@@ -9,7 +9,7 @@ chips.) Such a task is given its node by `State.share`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -57,6 +57,15 @@ class SoftShare:
                 return _invalid(job, f"has pod {task.name} of {task.chips} chips; a pod holds a part of one chip, and "
                                      f"requests {aicore} in its manifest, as its aicoreQuota")
         return None
+
+    def impossible(self, job: Job, nodes: Iterable[NodeState]) -> Refusal | None:
+        """InvalidResourceRequest for an hbmQuota beyond the memory of every chip of these nodes (seed: 1 to maxHBM);
+        None if some chip is as large, or none says a valid size."""
+        sizes = [size for node in nodes if isinstance(size := chip_memory_mb(node), int)]
+        asked = job.settings.hbm_quota_mb
+        if asked is None or not sizes or asked <= max(sizes):
+            return None
+        return _invalid(job, f"has {KEY}hbmQuota {asked}; valid: 1 to {max(sizes)}, the MB of the largest chip")
 
     def share_of(self, job: Job, task: Task) -> Share:
         """The part of a chip that a task holds, for `State.share`. The job must be valid."""

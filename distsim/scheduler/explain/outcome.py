@@ -47,14 +47,15 @@ def reason_of(job: Job, state: State) -> str:
 
 
 def job_entry(job: Job, state: State) -> dict[str, Any]:
-    """A job as plain data; ranks, chips and nics are lists by rank, ranks is None unless the job is scheduled."""
+    """A job as plain data; ranks, chips and nics are lists by rank, ranks is None unless the job is scheduled,
+    policy is empty for a job whose keys cannot be valid."""
     found = outcome(job)
     tasks = ranked(job) if found == SCHEDULED else []
     nodes = state.cluster.by_name
     return {
         "name": job.name, "state": found, "ranks": [task.node for task in tasks] or None,
         "reason": reason_of(job, state), "namespace": job.namespace, "kind": job.kind, "queue": job.queue,
-        "priority": job.priority, "policy": chosen_policy(job, state), "phase": job.phase.value,
+        "priority": job.priority, "policy": "" if job.refusal else chosen_policy(job, state), "phase": job.phase.value,
         "pods": len(job.tasks), "placed": len(job.placed), "minAvailable": job.min_available,
         "podNames": [task.name for task in tasks],
         "chips": [chips_of(task.held) for task in tasks],

@@ -73,8 +73,10 @@ class Fault:
 
     @property
     def end_ms(self) -> int | None:
-        """When the scheduler can see that it is over, None: never."""
-        return None if self.duration_ps is None else -(-(self.at_ps + self.duration_ps) // PS_PER_MS)
+        """When the scheduler can see that it is over, None: never. It sees every fault for a millisecond at least."""
+        if self.duration_ps is None:
+            return None
+        return max(self.begin_ms + 1, -(-(self.at_ps + self.duration_ps) // PS_PER_MS))
 
     @property
     def mask(self) -> int:

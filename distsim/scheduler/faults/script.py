@@ -112,8 +112,12 @@ class _Reader:
         assert entry.job is not None and self.jobs is not None
         job = next((job for job in self.jobs if entry.job in (job.uid, job.name)), None)
         if job is None:
-            names = [job.name for job in self.jobs] + [job.uid for job in self.jobs]
+            names = [job.uid if "/" in entry.job else job.name for job in self.jobs]
             self.problems.add((*place, "job"), f"no job is called {entry.job!r}{_near(entry.job, names)}")
+            return False
+        alike = [one.uid for one in self.jobs if entry.job in (one.uid, one.name)]
+        if len(alike) > 1:
+            self.problems.add((*place, "job"), f"{entry.job!r} is the name of several jobs; valid: {', '.join(alike)}")
             return False
         tasks = job.npu_tasks or job.tasks
         count = sum(task.chips for task in tasks) if entry.what == PROCESS and job.npu_tasks else len(tasks)

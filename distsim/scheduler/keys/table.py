@@ -14,7 +14,7 @@ from distsim.scheduler.keys import values
 from distsim.scheduler.keys.values import Parse, else_default, one_of, whole
 
 LABEL, ANNOTATION = "label", "annotation"
-_ON = else_default({"on": True}, False)
+_ON, _SWITCH = else_default({"on": True}, False), ("on", "off")
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Key:
     name : of the key. place : label or annotation. values : valid ones, for people. does : what it does. module : which
     module acts on it, below distsim/scheduler. test : that shows it, file::function. parse : its value from the text;
     None for what is read as it stands. field : of JobSettings, "" for none. source : where the rule is from.
+    names : where any other text counts as the default, the texts that people mean; another one is named (draft.py).
     every_template : in templates of pods it counts only if all pods with chips have it. anywhere : as a label and as an
     annotation.
     """
@@ -37,6 +38,7 @@ class Key:
     parse: Parse | None = None
     field: str = ""
     source: str = "seed"
+    names: tuple[str, ...] = ()
     every_template: bool = False
     anywhere: bool = False
 
@@ -56,7 +58,7 @@ _LABELS = (
         "What a fault does to the job: grace ends its pods gracefully and by force after grace-over-time, force "
         "deletes them at once, off never reschedules. Any other value is off.",
         "faults/", "test_sched_faults.py::test_fault_scheduling",
-        else_default({"grace": "grace", "force": "force"}, "off"), "fault_scheduling"),
+        else_default({"grace": "grace", "force": "force"}, "off"), "fault_scheduling", names=("grace", "force", "off")),
     Key(ELASTIC, LABEL, "on, off; absent: off",
         "With fault-scheduling grace the job runs on with less after a fault when nodes are lacking: half the replicas "
         "(down to minReplicas), or in one pod 8, 4, 2, 1 chips; with what it asked for once there are enough again.",
@@ -77,16 +79,16 @@ _LABELS = (
         "npu_310_strategy"),
     Key("pod-rescheduling", LABEL, "on; any other value or absent: off",
         "A fault reschedules the failed pods only, and more of the job when they stay pending.",
-        "faults/", "test_sched_faults.py::test_pod_rescheduling", _ON, "pod_rescheduling"),
+        "faults/", "test_sched_faults.py::test_pod_rescheduling", _ON, "pod_rescheduling", names=_SWITCH),
     Key("process-recover-enable", LABEL, "on; any other value or absent: off",
         "A fault restarts the failed processes only; the others keep their nodes.",
-        "faults/", "test_sched_faults.py::test_process_recover", _ON, "process_recover"),
+        "faults/", "test_sched_faults.py::test_process_recover", _ON, "process_recover", names=_SWITCH),
     Key("subHealthyStrategy", LABEL, "ignore, graceExit, forceExit, hotSwitch; any other value or absent: ignore",
         "Sub-healthy nodes: ignore takes them last; the others shun them for new pods, and running pods leave them "
         "gracefully, at once, or after a backup pod has started.",
         "faults/", "test_sched_faults.py::test_sub_healthy_strategy",
         else_default({"graceExit": "graceExit", "forceExit": "forceExit", "hotSwitch": "hotSwitch"}, "ignore"),
-        "sub_healthy"),
+        "sub_healthy", names=("ignore", "graceExit", "forceExit", "hotSwitch")),
     Key(SHARE + "aicoreQuota", LABEL, "integer 1 to 100", "Percent of a chip's AI cores that a pod holds.",
         "chips/soft_share.py", "test_sched_chips.py::test_soft_share", whole(1, 100), "aicore_quota"),
     Key(SHARE + "hbmQuota", LABEL, "integer 1 to the MB of a chip", "MB of a chip's memory that a pod holds.",
@@ -98,7 +100,7 @@ _LABELS = (
     Key("super-pod-affinity", LABEL, "soft, hard; any other value or absent: hard",
         "soft: a job of SuperPoD blocks takes fragments when no whole blocks are free; hard: it waits.",
         "policies/blocks/", "test_sched_super_pod.py::test_super_pod_affinity", else_default({"soft": "soft"}, "hard"),
-        "super_pod_affinity", "cluster.md section 4"),
+        "super_pod_affinity", "cluster.md section 4", ("soft", "hard")),
 )
 
 _ANNOTATIONS = (
@@ -127,7 +129,7 @@ _ANNOTATIONS = (
         one_of({"pod": True, "job": False, "pod,job": False}), "recover_pod_only"),
     Key("huawei.com/schedule_enable_dequeue", ANNOTATION, "on; any other value or absent: off",
         "An Inqueue job older than 5 minutes goes back to Pending when another job of its queue wants to be enqueued.",
-        "session/", "test_sched_session.py::test_dequeue", _ON, "enable_dequeue"),
+        "session/", "test_sched_session.py::test_dequeue", _ON, "enable_dequeue", names=_SWITCH),
     Key(DEQUEUE_COUNT, ANNOTATION, "integer, written by the scheduler",
         "How often the job was dequeued; jobs with fewer come first. Gone once the job is neither Inqueue nor Pending.",
         "session/", "test_sched_session.py::test_dequeue_frequency"),

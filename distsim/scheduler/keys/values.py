@@ -14,7 +14,7 @@ from distsim.scheduler.types import INVALID_ARGUMENT, NOT_SUPPORT_POLICY
 
 Parse = Callable[[str], Any]
 _LEVEL = re.compile(r"\s*level([0-9]{1,6})\s*=([^=]*)", re.ASCII)
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+_WHOLE = re.compile(r"[+-]?[0-9]{1,100}", re.ASCII)
 
 
 class InvalidValue(ValueError):

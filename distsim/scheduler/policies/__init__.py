@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from distsim.scheduler.state import NodeState, State
 
 
+SP_BLOCK = "sp-block"
+
+
 @dataclass
 class Request:
     """What a policy is asked to place.
@@ -130,7 +133,7 @@ def policy_name(job: Job, state: State) -> str:
         return "super-pod"
     if settings.tor_affinity:
         return "tor-affinity"
-    if settings.sp_block is not None and not asked:
+    if not asked and (settings.sp_block is not None or SP_BLOCK in job.annotations):      # idlest too
         return "super-pod"                     # as mind-cluster's factory.go: sp-block by itself asks for it
     if job.network_topology:
         return "hypernode"

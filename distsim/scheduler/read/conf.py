@@ -26,7 +26,7 @@ from distsim.scheduler.read.arguments import (
 from distsim.scheduler.read.conf_file import conf_document
 from distsim.scheduler.read.levels import Levels, parse_levels
 from distsim.scheduler.read.notes import Notes
-from distsim.scheduler.read.pod_objects import or_nothing
+from distsim.scheduler.read.pod_model import or_nothing
 from distsim.scheduler.settings import ACTIONS, PLUGINS, SchedulerSettings
 
 INIT = "init-params"

@@ -8,13 +8,14 @@ from typing import Any
 
 from distsim.config.problems import problem
 from distsim.scheduler.keys import ANNOTATION, LABEL, parse_settings
-from distsim.scheduler.keys.settings import MULTILEVEL, SOFT_SHARE
-from distsim.scheduler.keys.table import AFFINITY, DISTRIBUTED, POLICY
+from distsim.scheduler.keys.settings import SOFT_SHARE
+from distsim.scheduler.keys.table import DISTRIBUTED
 from distsim.scheduler.read.amounts import chip_resources
 from distsim.scheduler.read.fold import Layer, fold
 from distsim.scheduler.read.found import Found
-from distsim.scheduler.read.notes import Notes, note_keys
+from distsim.scheduler.read.notes import Notes, note_keys, note_values
 from distsim.scheduler.read.objects import Topology
+from distsim.scheduler.read.overruled import overruled
 from distsim.scheduler.read.pod_objects import Metadata
 from distsim.scheduler.read.pods import PodFacts
 from distsim.scheduler.types import NOT_ENOUGH_POD, VALIDATE_FAILED, Job, JobSettings, Refusal, Task
@@ -67,7 +68,9 @@ def finish(draft: Draft, priority: int, notes: Notes) -> Job:
     with_chips = [role for role in draft.roles if role.facts.chips]
     resource = _resource(draft)
     pods = sum(len(role.pods) for role in with_chips or draft.roles)
-    settings = parse_settings(labels, annotations, pods, max((role.facts.chips for role in with_chips), default=0))
+    sizes = sorted({role.facts.chips for role in with_chips}) or [0]
+    found = [parse_settings(labels, annotations, pods, chips) for chips in sizes]
+    settings = next((one for one in found if isinstance(one, Refusal)), found[0])
     tasks = list(_tasks(draft, resource, isinstance(settings, JobSettings) and settings.schedule_policy == SOFT_SHARE))
     if not tasks:
         raise problem(draft.found.document, draft.found.at("spec"), "the job has no pod; its replicas are 0")
@@ -89,12 +92,11 @@ def _judge(job: Job, settings: JobSettings | Refusal, notes: Notes) -> None:
     job.settings = settings
     if settings.distributed:
         job.annotations.setdefault(DISTRIBUTED, "true")
-    if settings.affinity_levels is not None and settings.schedule_policy != MULTILEVEL:
-        notes.warn(job.file, job.line, f"{AFFINITY} acts with {POLICY}: {MULTILEVEL} only; it is "
-                                       f"{settings.schedule_policy or 'absent'}")
+    for line in overruled(job):
+        notes.warn(job.file, job.line, line)
     if job.min_available > len(job.tasks):
         job.refusal = Refusal(VALIDATE_FAILED, f"minAvailable is {job.min_available}, the job has {len(job.tasks)} "
-                              "pods", NOT_ENOUGH_POD, final=True)
+                              f"pod{'' if len(job.tasks) == 1 else 's'}", NOT_ENOUGH_POD, final=True)
 
 
 def _folded(draft: Draft, place: str, notes: Notes) -> dict[str, str]:
@@ -105,6 +107,7 @@ def _folded(draft: Draft, place: str, notes: Notes) -> dict[str, str]:
     own, group = _texts(draft.metadata, place), _texts(draft.group, place)
     for texts in (own, group, *(layer.texts for layer in layers)):
         note_keys(notes, file, line, place, texts)
+        note_values(notes, file, line, place, texts)
     return fold(own, group, layers, place, lambda message: notes.warn(file, line, message))
 
 

@@ -20,12 +20,23 @@ def parse_levels(given: Any, warn: Callable[[str], None]) -> Levels:
     data = given
     if isinstance(given, str):
         try:
-            data = json.loads(given) if given.strip() else {}
-        except ValueError as error:
+            data = json.loads(given, object_pairs_hook=_unique) if given.strip() else {}
+        except RecursionError:
+            raise ValueError("it is nested too deep") from None
+        except json.JSONDecodeError as error:
             raise ValueError(f"no JSON: {error}; valid: e.g. {_EXAMPLE}") from None
     if not isinstance(data, dict):
         raise ValueError(f"{given!r} is no section of trees; valid: e.g. {_EXAMPLE}")
     return {tree: _tree(tree, levels, warn) for tree, levels in data.items()}
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {key!r} is given twice")
+        found[key] = value
+    return found
 
 
 def _tree(tree: str, levels: Any, warn: Callable[[str], None]) -> tuple[tuple[str, int], ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
+from distsim.config.names import nearest
 from distsim.scheduler.keys import KEYS, keys_of
 
 
@@ -40,6 +41,16 @@ def unused(model: BaseModel, prefix: str = "") -> list[str]:
     fields = type(model).model_fields
     known = [name for name, field in fields.items() if field.annotation is Any and name in model.model_fields_set]
     return [prefix + name for name in (*known, *(model.model_extra or {}))]
+
+
+def note_values(notes: Notes, file: str | None, line: int | None, place: str, texts: Mapping[str, str]) -> None:
+    """Name the labels or annotations whose text is none of those that their key knows, so that the default counts."""
+    for name, key in keys_of(place).items():
+        text = texts.get(name)
+        if text is not None and key.names and text not in key.names:
+            close = nearest(text, list(key.names))
+            notes.warn(file, line, f"{place} {name}: {text!r} counts as absent; valid values: {', '.join(key.names)}"
+                                   + (f"; nearest: {close}" if close else ""))
 
 
 def note_keys(notes: Notes, file: str | None, line: int | None, place: str, keys: Iterable[str]) -> None:

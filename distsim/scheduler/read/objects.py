@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from distsim.quantities import StrictModel
-from distsim.scheduler.read.pod_objects import INT32, Amounts, Metadata, Template, or_nothing
+from distsim.scheduler.read.pod_model import Amounts, or_nothing
+from distsim.scheduler.read.pod_objects import INT32, Metadata, Template
 
 REPLICA_TYPES = ("Master", "Chief", "Scheduler", "Worker")      # pods in this order
 Event = Literal["*", "PodPending", "PodRunning", "PodFailed", "PodEvicted", "Unknown", "TaskCompleted", "TaskFailed"]

@@ -8,40 +8,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
+
+from distsim.scheduler.read.affinity import Affinity, Toleration
+from distsim.scheduler.read.pod_model import Amounts, Texts, Tolerant, Words, or_nothing
 
 INT32 = 2**31 - 1
-
-
-def _texts(data: Any) -> Any:
-    """Labels or annotations: text only, as in Kubernetes; a value of nothing is no value."""
-    if data is None:
-        return {}
-    if not isinstance(data, dict):
-        return data
-    for key, value in data.items():
-        if value is not None and not isinstance(value, str):
-            shown = str(value).lower() if isinstance(value, bool) else str(value)
-            raise ValueError(f"{key}: {shown} is not text; write it in quotes, e.g. \"{shown}\"")
-    return {key: value for key, value in data.items() if value is not None}
-
-
-def or_nothing(empty: Any) -> BeforeValidator:
-    """A key that stands there with nothing behind it."""
-    return BeforeValidator(lambda data: empty if data is None else data)
-
-
-Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
-Amounts = Annotated[dict[str, str | int | float], or_nothing({})]
-Words = Annotated[tuple[str, ...], or_nothing(())]
-
-
-class Tolerant(BaseModel):
-    """A model that keeps the keys that it does not know."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-
 NAME = r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"        # of objects (RFC 1123)
 
 
@@ -89,8 +61,8 @@ class PodSpec(Tolerant):
     containers: tuple[Container, ...] = Field(min_length=1, description="its containers")
     initContainers: Annotated[tuple[Container, ...], or_nothing(())] = Field((), description="those that run first")
     nodeSelector: Texts = Field({}, description="labels that its node must have")
-    affinity: Annotated[dict[str, Any], or_nothing({})] = Field({}, description="what nodes it wants")
-    tolerations: Annotated[tuple[dict[str, Any], ...], or_nothing(())] = Field((), description="taints it stands")
+    affinity: Annotated[Affinity, or_nothing({})] = Field(Affinity(), description="what nodes it wants")
+    tolerations: Annotated[tuple[Toleration, ...], or_nothing(())] = Field((), description="taints it stands")
     priorityClassName: str = Field("", description="name of its PriorityClass")
     priority: int | None = Field(None, strict=True, description="its priority as a number")
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import BaseModel
 
 from distsim.cluster.labels import HOSTNAME
 from distsim.config.problems import problem
 from distsim.config.yaml_reader import Document, Place
 from distsim.scheduler.read import amounts
+from distsim.scheduler.read.affinity import Affinity, PodAntiAffinity
 from distsim.scheduler.read.notes import Notes, unused
 from distsim.scheduler.read.pod_objects import PodSpec
-
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,9 @@ def facts_of(spec: PodSpec, document: Document, place: Place, notes: Notes) -> P
                                                         "valid: one kind")
     _note(spec, document.file, notes)
     first = spec.containers[0]
-    return PodFacts(request, chips[0] if chips else "", spec.nodeSelector, spec.affinity, spec.tolerations,
-                    _spreads(spec.affinity, document.file, notes), first.image, (*first.command, *first.args),
-                    spec.priorityClassName, spec.priority)
+    return PodFacts(request, chips[0] if chips else "", spec.nodeSelector, _given(spec.affinity),
+                    tuple(map(_given, spec.tolerations)), _spreads(spec.affinity, document.file, notes), first.image,
+                    (*first.command, *first.args), spec.priorityClassName, spec.priority)
 
 
 def _place_of(spec: PodSpec, place: Place, error: amounts.WrongAmount) -> Place:
@@ -69,23 +70,39 @@ def _place_of(spec: PodSpec, place: Place, error: amounts.WrongAmount) -> Place:
 
 def _note(spec: PodSpec, file: str | None, notes: Notes) -> None:
     notes.ignore(file, "pods", unused(spec))
+    notes.ignore(file, "pods", _unknown(spec.affinity, "affinity"))
+    for toleration in spec.tolerations:
+        notes.ignore(file, "pods", unused(toleration, "tolerations."))
     for container in (*spec.containers, *spec.initContainers):
         notes.ignore(file, "containers", unused(container))
         notes.ignore(file, "containers", unused(container.resources, "resources."))
 
 
-def _spreads(affinity: dict[str, Any], file: str | None, notes: Notes) -> bool:
+def _given(model: BaseModel) -> dict[str, Any]:
+    """A checked part of a spec as it stands in the file."""
+    found: dict[str, Any] = model.model_dump(mode="json", exclude_unset=True)
+    return found
+
+
+def _spreads(affinity: Affinity, file: str | None, notes: Notes) -> bool:
     """Whether a required podAntiAffinity keeps the pods of a job on different nodes; other affinity of pods is noted.
 
     Its labelSelector is taken to mean the job's own pods, as mind-cluster's examples have it [our decision]."""
-    anti = affinity.get("podAntiAffinity") or {}
-    keys = [str(term.get("topologyKey")) for term in _terms(anti.get(REQUIRED))]
+    anti = affinity.podAntiAffinity or PodAntiAffinity()
+    keys = [term.topologyKey for term in anti.requiredDuringSchedulingIgnoredDuringExecution]
     other = [f"affinity.podAntiAffinity by {key}" for key in keys if key != HOSTNAME]
-    other += ["affinity.podAntiAffinity, preferred"] if anti.get(PREFERRED) else []
-    other += ["affinity.podAffinity"] if affinity.get("podAffinity") else []
+    other += ["affinity.podAntiAffinity, preferred"] if anti.preferredDuringSchedulingIgnoredDuringExecution else []
+    other += ["affinity.podAffinity"] if affinity.podAffinity else []
     notes.ignore(file, "pods", other)
     return HOSTNAME in keys
 
 
-def _terms(data: Any) -> list[dict[str, Any]]:
-    return [term for term in data if isinstance(term, dict)] if isinstance(data, (list, tuple)) else []
+def _unknown(part: Any, prefix: str) -> Iterator[str]:
+    """Keys that no model in a part of a spec knows."""
+    if isinstance(part, tuple):
+        for one in part:
+            yield from _unknown(one, prefix)
+    elif isinstance(part, BaseModel):
+        yield from (f"{prefix}.{name}" for name in part.model_extra or ())
+        for name in type(part).model_fields:
+            yield from _unknown(getattr(part, name), f"{prefix}.{name}")

@@ -91,7 +91,13 @@ def _chips_missing(job: Job, chips: IdleChips) -> Refusal | None:
         return None
     of_all = f"{nodes} of {counted(len(chips.state.nodes), 'node')}"
     return Refusal(ENQUEUE_FAILED, f"job {job.name} requires {wanted} {job.resource} for {counted(pods, 'pod')}, "
-                                   f"{idle} are idle and healthy on {of_all}")
+                                   f"{idle} are idle and healthy on {of_all}{_unknown_kind(job, chips.state)}")
+
+
+def _unknown_kind(job: Job, state: State) -> str:
+    """That no node has chips of the job's kind at all, as the end of a sentence."""
+    have = any(node.node.resources.get(job.resource) for node in state.nodes.values())
+    return "" if have else f"; no node of cluster {state.cluster.name} has {job.resource}"
 
 
 def _asked(job: Job) -> tuple[int, int]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from distsim.scheduler.chips import ChipRule, sharing
 from distsim.scheduler.policies import policy
 from distsim.scheduler.session.chipped import chosen_policy, chosen_rule
 from distsim.scheduler.session.gang import min_available
+from distsim.scheduler.session.words import counted
 from distsim.scheduler.types import INVALID_ARGUMENT, NOT_ENOUGH_POD, VALIDATE_FAILED, Job, Refusal
 
 if TYPE_CHECKING:
@@ -36,11 +38,21 @@ def _pods_missing(job: Job, state: State) -> Refusal | None:
     wanted = min_available(job)
     if not state.settings.has("gang") or wanted <= len(job.tasks):
         return None
-    return Refusal(VALIDATE_FAILED, f"job {job.name} has {len(job.tasks)} pods, its minAvailable is {wanted}",
+    return Refusal(VALIDATE_FAILED, f"job {job.name} has {counted(len(job.tasks), 'pod')}, its minAvailable is "
+                                    f"{wanted}",
                    NOT_ENOUGH_POD, final=True)
 
 
 def _chips_wrong(job: Job, state: State) -> Refusal | None:
     if not job.npu_tasks:
         return None
-    return chosen_rule(job, state).validate(job) or policy(chosen_policy(job, state)).validate(job, state)
+    rule = chosen_rule(job, state)
+    return (rule.validate(job) or _share_impossible(job, rule, state)
+            or policy(chosen_policy(job, state)).validate(job, state))
+
+
+def _share_impossible(job: Job, rule: ChipRule, state: State) -> Refusal | None:
+    shared = sharing(rule)
+    if shared is None:
+        return None
+    return shared.impossible(job, (node for node in state.nodes.values() if node.node.resources.get(job.resource)))
