@@ -1,7 +1,7 @@
 """distsim: a sharded packet simulator of Ultra Ethernet AI clusters.
 
-From Python: ``distsim.run(config) -> Run`` and ``distsim.open(directory) -> Run`` (distsim.api). Importing the package
-is free: everything else is imported when it is first used.
+From Python: ``distsim.run(config) -> Run`` (distsim.api) and ``distsim.open(directory) -> results.Run``. Importing the
+package is free: everything else is imported when it is first used.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     import distsim
     run = distsim.run("configs/quickstart.yaml", "out", ranks=2)
     run.frame("perf"), run.summary(), run.info["status"]
-    old = distsim.open("out")
+    old = distsim.open("out")                 # lazy frames: old.frame("perf").collect(); also of a run that goes on
+    old.summary("nd-stats"), old.series("nd-stats", tier="rack"), old.plot.completion_cdf()
 """
 
 from __future__ import annotations
@@ -14,21 +15,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from distsim.errors import EXIT_INPUT, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNFINISHED, InputError, RunError
+from distsim.errors import EXIT_INPUT, EXIT_OK, EXIT_UNFINISHED, InputError, RunError
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from distsim.results import Run as OpenedRun
 
 ConfigSource = str | os.PathLike[str] | Mapping[str, Any]
 Overrides = Mapping[str, Any] | Sequence[str]
 
 PATIENCE_S = 10.0  # for a child that was interrupted
-_EXIT_OF_STATUS = {"finished": EXIT_OK, "unfinished": EXIT_UNFINISHED, "interrupted": EXIT_INTERRUPTED,
-                   "failed": EXIT_INTERNAL}
 
 
 class Frames(Mapping[str, "pl.DataFrame"]):
@@ -55,11 +55,11 @@ class Frames(Mapping[str, "pl.DataFrame"]):
 
 
 class Run:
-    """A run that has ended.
+    """A run that `run` made.
 
     path : its directory. info : its run.json. exit_code : as the command's: 0 all flows finished, 3 some did not,
     130 interrupted, 1 failed. records : record name -> polars frame of all shards, read on first use.
-    lines : the final table as text, empty for a run that was opened.
+    lines : the final table as text. results : the same run as `open` gives it, with series, plots and lazy frames.
     """
 
     def __init__(self, path: Path, info: dict[str, Any], exit_code: int, lines: Sequence[str] = ()) -> None:
@@ -78,29 +78,32 @@ class Run:
 
         return scan_record(self.path, name)
 
-    def summary(self) -> dict[str, Any]:
-        """Completion times (us), goodput (Gb/s) and flows, from the perf record; see FlowStatistics for the rules.
+    @property
+    def results(self) -> OpenedRun:
+        """What `open` gives for this run's directory."""
+        return open(self.path)
 
-        `last_us` is the simulation time of the last completion; that of `info["fct_us"]` counts from the start.
-        """
-        from distsim.records.perf import rows_of
-        from distsim.results_summary import flow_statistics
+    @property
+    def plot(self) -> Any:
+        """Plots of the run: ``run.plot.completion_cdf()``."""
+        return self.results.plot
 
-        figures = asdict(flow_statistics(rows_of(self.frame("perf"))))
-        del figures["retransmitted"]  # not in the record
-        times = {f"{name[:-3]}_us": figures.pop(name) / 1e6 for name in list(figures) if name.endswith("_ps")}
-        return {"status": self.info.get("status"), **figures, **times}
+    def summary(self, record: str | None = None, tier: int | str | None = None) -> Any:
+        """Completion times (us), goodput (Gb/s) and flows, from the perf record, as a dict; of another record the
+        figures of each of its columns, as a frame. See `distsim.results.Run.summary`."""
+        found = self.results.summary(record, tier)
+        return found if record is not None else {**found, "status": self.info.get("status")}
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}, {self.info.get('status')}, records: {', '.join(self.records) or 'none'})"
 
 
-def open(path: str | os.PathLike[str]) -> Run:
-    """The run that stands in a directory; InputError when there is none."""
-    from distsim.records import read_run_json
+def open(path: str | os.PathLike[str]) -> OpenedRun:
+    """The run that stands at a path, its directory or its run.json, also one that still goes on; InputError when there
+    is none. Its frames are lazy: ``open("out").frame("perf").collect()``."""
+    from distsim.results import open_run
 
-    info = read_run_json(path)
-    return Run(Path(path), info, _EXIT_OF_STATUS.get(str(info.get("status")), EXIT_INTERNAL))
+    return open_run(path)
 
 
 def run(config: ConfigSource, output: str | os.PathLike[str] | None = None, *, ranks: int = 1, seed: int | None = None,

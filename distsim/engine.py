@@ -39,6 +39,7 @@ def run_config(config: Config, output: Path, *, ranks_expected: int | None = Non
     comm = world()
     if ranks_expected not in (None, comm.size):
         raise InputError(f"{ranks_expected} ranks were asked for, but {comm.size} were started", where="--ranks")
+    from .records import release
     from .session import Session
 
     try:
@@ -54,6 +55,8 @@ def run_config(config: Config, output: Path, *, ranks_expected: int | None = Non
             raise
         traceback.print_exc()
         comm.abort(1)
+    finally:
+        release(output)                    # by now run.json says how the run ended
 
 
 class StopSignals:

@@ -1,7 +1,8 @@
 """Errors that are the user's to mend: one clear line, an exit code, no traceback.
 
 Exit codes (README, "Exit codes"): 0 all flows finished, 1 internal error, 2 configuration or input error,
-3 the run ended with unfinished flows, 4 a threshold of `distsim bandwidth` is violated or cannot be evaluated.
+3 the run ended with unfinished flows, 4 a threshold of `distsim bandwidth` is violated or cannot be evaluated,
+5 `distsim results compare` or `verify` found a difference.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Session:
         self._together(self._compare)
         self._together(self._build)
         if self.comm.rank == 0:
-            self._together(lambda: records.claim_directory(self.output, overwrite))
+            self._together(lambda: self._claim(overwrite))
         else:
             self._together(lambda: None)
         self._compile()
@@ -124,6 +124,13 @@ class Session:
         self.expected_hops = expected.hops
         if not self.quiet and expected.seconds(ranks) >= LONG_S:
             print(f"distsim: {expected.text(ranks)}", file=sys.stderr)
+
+    def _claim(self, overwrite: bool) -> None:
+        """On rank 0: the output directory is this run's, and says so until run.json does."""
+        config = self.config
+        records.hold(records.claim_directory(self.output, overwrite), {
+            "simulation": config.simulation, "seed": config.seed, "configuration": config.canonical(),
+            "configuration_sha256": config.digest(), "ranks": self.comm.size})
 
     def _compile(self) -> None:
         """Rank 0 compiles, the others then load what it compiled."""

@@ -56,13 +56,25 @@ def engine(monkeypatch):
 def test_open_reads_records_when_asked(tmp_path):
     write_run(tmp_path)
     run = distsim.open(tmp_path)
-    assert (run.path, run.exit_code, run.info["seed"], run.lines) == (tmp_path, 0, 1, [])
+    assert (run.path, run.exit_code, run.info["seed"]) == (tmp_path, 0, 1)
+    assert run.records() == ["ecn-pfc-stats", "nd-stats", "perf", "uet-transport-stats"]
+    assert run.frame("ecn-pfc-stats").collect().height == 0           # neither pauses nor marks
+    assert run.frame("uet-transport-stats").collect()["write_pkts_sent"].to_list() == [9]
+    assert run.frame("nd-stats").collect().height == 2
+    # in the order of the schema: of the two that end together, the one that began first
+    assert run.frame("perf").select("perf_metric_usec").collect().to_series().to_list() == [65.24, 64.24]
+    assert repr(run).startswith(f"Run('{tmp_path}', sim, finished, records: ")
+    with pytest.raises(InputError, match="no record 'pcie-stats'; this run has ecn-pfc-stats, nd-stats"):
+        run.frame("pcie-stats")
+
+
+def test_a_run_that_was_made_has_its_frames_and_what_open_gives(engine, tmp_path):
+    run = distsim.run("c.yaml", tmp_path)
     assert sorted(run.records) == ["ecn-pfc-stats", "nd-stats", "perf", "uet-transport-stats"] and len(run.records) == 4
-    assert run.frame("ecn-pfc-stats").height == 0           # neither pauses nor marks
-    assert run.frame("uet-transport-stats")["write_pkts_sent"].to_list() == [9]
     assert run.records["nd-stats"].height == 2 and run.records["nd-stats"] is run.frame("nd-stats")
     assert run.lazy("perf").select("perf_metric_usec").collect().to_series().to_list() == [64.24, 65.24]
-    assert repr(run).startswith(f"Run('{tmp_path}', finished, records: ")
+    assert run.results.frame("perf").collect().height == 2 and run.results.status == "unfinished"
+    assert run.summary("perf").row(0, named=True)["max"] == 65.24
     with pytest.raises(KeyError, match="no 'pcie-stats' record; this run has"):
         run.frame("pcie-stats")
 

@@ -76,7 +76,7 @@ def test_records_of_ranks(path: str, tmp_path: Path) -> None:
         distsim.run(CHAKRA8, tmp_path / directory, set=changes)
         found = list((tmp_path / directory).glob(f"{record}/*.json"))
         if record != "post_annotated":
-            found = distsim.open(tmp_path / directory).frame(record).rows()
+            found = distsim.open(tmp_path / directory).frame(record).collect().rows()
         assert len(found) == expected, directory
 
 

@@ -1,5 +1,6 @@
 """The records of a run: `{simulation}-{record}-{shard}.csv` and `{simulation}-run.json`. See README.md."""
 
+from distsim.records.mark import hold, release
 from distsim.records.merge import merge, read_record
 from distsim.records.nd_stats import port_counters
 from distsim.records.record_set import RecordSet, open_records
@@ -11,6 +12,6 @@ from distsim.records.types import PORT_COUNTERS, Shard, Tick
 
 __all__ = [
     "COMPARED", "PORT_COUNTERS", "RECORDS", "Record", "RecordSchema", "RecordSet", "Shard", "Tick", "claim_directory",
-    "limit_warnings", "merge", "open_records", "port_counters", "read_record", "read_run_json", "run_json_path",
-    "write_run_json",
+    "hold", "limit_warnings", "merge", "open_records", "port_counters", "read_record", "read_run_json", "release",
+    "run_json_path", "write_run_json",
 ]

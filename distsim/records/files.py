@@ -15,6 +15,9 @@ _RUN_JSON = re.compile(rf"({_NAME})-run\.json")
 _PROFILE = re.compile(rf"{_NAME}-chakra-profiling-\d+-\d+\.txt")
 _JOB = re.compile(rf"{_NAME}-(launcher\.log|bandwidth\.json|metrics\.prom|training-steps\.csv"
                   r"|nccl-tests-[^/]+\.(csv|json))")
+# Copies of large records that readers make beside them (distsim/results/cache.py).
+CACHE = ".cache"
+_COPY = re.compile(r"\.?(.+)-[0-9a-f]{16}\.parquet(\.\d+)?")
 _ANNOTATED, _TRACE = "post_annotated", re.compile(r".*\.\d+\.json")
 
 
@@ -57,11 +60,20 @@ def run_json_files(directory: str | os.PathLike[str]) -> list[str]:
     return sorted(os.path.join(directory, name) for name in os.listdir(directory) if _RUN_JSON.fullmatch(name))
 
 
+def is_cached(name: str, record: str | None = None) -> bool:
+    """Whether a file's name is that of a copy of a record, of this record or of any."""
+    match = _COPY.fullmatch(name)
+    return match is not None and (match[1] in SCHEMAS if record is None else match[1] == record)
+
+
 def side_files(directory: str | os.PathLike[str]) -> list[str]:
     """Paths of what a workload of ranks leaves besides: logs and measurements of its jobs, profiling texts, annotated
-    traces."""
+    traces; and of readers' copies of records."""
     annotated = os.path.join(directory, _ANNOTATED)
     traces = os.listdir(annotated) if os.path.isdir(annotated) else []
-    return sorted([os.path.join(directory, name) for name in os.listdir(directory)
-                   if _PROFILE.fullmatch(name) or _JOB.fullmatch(name)]
+    cache = os.path.join(directory, CACHE)
+    copies = [name for name in os.listdir(cache) if is_cached(name)] if os.path.isdir(cache) else []
+    return sorted([os.path.join(cache, name) for name in copies]
+                  + [os.path.join(directory, name) for name in os.listdir(directory)
+                     if _PROFILE.fullmatch(name) or _JOB.fullmatch(name)]
                   + [os.path.join(annotated, name) for name in traces if _TRACE.fullmatch(name)])

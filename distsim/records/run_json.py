@@ -14,6 +14,7 @@ import numpy as np
 
 from distsim.errors import InputError, RunError
 from distsim.records.files import record_files, run_json_files, side_files
+from distsim.records.mark import holder, is_held
 
 FINISHED, UNFINISHED, INTERRUPTED, FAILED = "finished", "unfinished", "interrupted", "failed"
 STATUSES = (FINISHED, UNFINISHED, INTERRUPTED, FAILED)
@@ -29,11 +30,13 @@ def claim_directory(path: str | os.PathLike[str], overwrite: bool = False) -> Pa
 
     It is created if need be. One that holds another run (a run.json or a record file) is refused unless `overwrite`,
     which removes those files and what a workload of ranks leaves besides, nothing else. Raises InputError naming the
-    path, also when it cannot be written.
+    path, also when it cannot be written, or another run is writing into it now (`mark`).
     """
     directory = Path(path)
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        if is_held(directory):
+            raise InputError(f"another run is writing into it ({holder(directory)})", file=os.fspath(directory))
         old = [*run_json_files(directory), *(file.path for file in record_files(directory))]
         if old and not overwrite:
             raise InputError(f"holds another run ({os.path.basename(old[0])}); give --overwrite to replace it, "
