@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from clusterrun_cases import CHIP, cluster_file, faults_file, job_file
 
 from distsim.cli.app import app
+from distsim.clusterrun.crew import Crew
+from distsim.clusterrun.run import Options, run_cluster
 from distsim.errors import DistsimError, InputError
 
 EXACT = {"train": {"training": {"compute": "1s", "gradients": "0B"},
@@ -103,6 +105,36 @@ def test_a_directory_is_used_again_but_no_other_one(faulty, tmp_path):
     with pytest.raises(InputError, match=r"job 'other' .* maps to no workload"):
         schedule("run", job_file(tmp_path, "other"), *again[1:], "-o", str(tmp_path / "never"))
     assert not (tmp_path / "never").exists()
+
+
+def test_an_interrupted_run_leaves_its_timeline_and_steps(tmp_path, monkeypatch):
+    """Ctrl-C in the second simulation, that of the placement after the fault."""
+    faults = faults_file(tmp_path, {"target": "node", "node": "node0", "at": "8200ms"})
+    simulate = Crew.simulate
+
+    def interrupted(crew: Crew, section: dict, folder: Path) -> dict:
+        if folder.name == "sim-0002":
+            raise KeyboardInterrupt
+        return simulate(crew, section, folder)
+
+    monkeypatch.setattr(Crew, "simulate", interrupted)
+    out = tmp_path / "out"
+    job = job_file(tmp_path, labels={"fault-scheduling": "force"})
+    options = Options((job,), cluster_file(tmp_path, workloads=EXACT), faults=faults, quiet=True)
+    with pytest.raises(KeyboardInterrupt):
+        run_cluster(options, out)
+    assert [(row["from_ms"], row["to_ms"], row["steps"]) for row in rows(out / "steps.csv")] == [
+        ("1000", "5000", "4"), ("5500", "7500", "2")]
+    assert ("9000", "resumed") in [(row["time_ms"], row["kind"]) for row in rows(out / "timeline.csv")]
+    assert json.loads((out / "report.json").read_text()) == {
+        "state": "interrupted", "reason": "interrupted", "atMs": 9000}
+
+
+def test_a_directory_that_cannot_be_written_is_an_input_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="-o: cannot be written: Not a directory"):
+        schedule("run", job_file(tmp_path), "--cluster", cluster_file(tmp_path, workloads=EXACT), "-o",
+                 str(tmp_path / "file" / "out"))
 
 
 def test_nccl_tests_in_a_container_are_measured_by_their_log(tmp_path):

@@ -54,6 +54,32 @@ def test_without_fault_scheduling_a_job_stands_still_on_a_dead_node(tmp_path):
     assert why(track.job, "Running", track, stopped).startswith("stands still: ")
 
 
+def test_a_pod_that_cannot_end_by_itself_is_forced_after_the_grace_time_and_the_job_placed_anew(tmp_path):
+    """Pod 0 is on a node whose status is lost; nothing changes in the sessions of the 900 s until it is forced at
+    903.5 s, yet there is one after that."""
+    faults = faults_file(tmp_path, {"node": "node0", "fault_code": "heartbeatTimeOut", "at": "3500ms"})
+    clock = run(cluster_file(tmp_path), [(job("a", fault_scheduling="grace"), plan(3))], Steps(), faults)
+    assert seconds(clock, "a") == {"useful": 3, "queueing": 1, "lost": 2.5, "waiting": 900.5}
+    assert (903_500, "evicted") in kinds(clock, "a") and (904_000, "resumed") in kinds(clock, "a")
+
+
+def test_a_fault_within_one_millisecond_is_over_for_the_scheduler_too(tmp_path):
+    """It begins and ends between 3 s and 3.001 s: seen from 3.001 s to 3.002 s, after which the node can be used."""
+    faults = faults_file(tmp_path, {"node": "node0", "at": "3000100us", "duration": "200us"})
+    clock = run(cluster_file(tmp_path), [(job("a", 4, fault_scheduling="force"), plan(3))], Steps(), faults)
+    assert seconds(clock, "a") == {"useful": 3, "queueing": 1, "lost": 2.001, "waiting": 0.999}
+    assert [one for one in kinds(clock) if one[1] in ("fault", "recovered")] == [(3001, "fault"), (3002, "recovered")]
+
+
+def test_pods_that_become_sub_healthy_together_are_switched_one_after_the_other_at_once(tmp_path):
+    one = job("a", 3, fault_scheduling="force", sub_healthy="hotSwitch")
+    faults = faults_file(tmp_path, *({"node": node, "NodeHealthState": "SubHealthy", "at": "2s"}
+                                     for node in ("node1", "node2")))
+    clock = run(cluster_file(tmp_path, nodes=6), [(one, plan(3))], Steps(), faults)
+    assert [at for at, kind in kinds(clock, "a") if kind == "switched"] == [2000, 2000]
+    assert [node for _, node, _ in clock.tracks["default/a"].places] == ["node0", "node3", "node4"]
+
+
 def test_a_failed_process_restarts_in_place_and_keeps_the_steps_of_the_others(tmp_path):
     """process-recover-enable with recover-in-place: no pod moves; the state is held by the other processes, so only the
     step under way is lost."""

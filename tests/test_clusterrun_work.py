@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from chakra_cases import coll, trace, write
 from cluster_cases import load_text
 from clusterrun_cases import S, cluster_file, job, job_file
 
@@ -115,6 +116,20 @@ def test_a_job_that_cannot_be_simulated_is_refused_before_anything_runs(tmp_path
     elastic = job("grows", elastic=True)
     with pytest.raises(InputError, match="job default/grows is elastic, and its traces t are those of a fixed number"):
         check_jobs([elastic], {elastic.uid: Work({"kind": "chakra", "file": "t"}, Plan(1))}, cluster)
+
+
+def test_traces_with_more_ranks_than_the_fewest_pods_have_nics_are_warned_of(tmp_path):
+    """Four traces: two pods of two chips are enough, one (minAvailable) is not; a job of one pod is refused."""
+    cluster = load_cluster(cluster_file(tmp_path))
+    prefix = write(tmp_path, *[trace(coll(1))] * 4)
+    works = {name: Work({"kind": "chakra", "file": prefix}, Plan(1)) for name in ("default/t", "default/small")}
+    assert check_jobs([job("t")], works, cluster) == []
+    one = job("t")
+    one.min_available = 1
+    (said,) = check_jobs([one], works, cluster)
+    assert said.startswith("job default/t may come to run with 1 pod of 2 chips, which its workload cannot: ")
+    with pytest.raises(InputError, match=r"job default/small cannot be simulated: .* have 4 ranks, job 'small' has 2"):
+        check_jobs([job("small", 1)], works, cluster)
 
 
 def test_bus_bandwidth_of_a_loop_of_collectives():

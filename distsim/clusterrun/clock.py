@@ -20,7 +20,7 @@ from .ledger import PS_PER_MS
 from .links import Links, groups
 from .progress import Standing, StepTime
 from .steptimes import Member, StepTimes
-from .track import FINAL, Track
+from .track import FINAL, Track, count_of
 
 if TYPE_CHECKING:
     from distsim.scheduler.state import State
@@ -111,13 +111,19 @@ class Clock:
             if job.uid in self.works:
                 self.tracks[job.uid] = Track.of(job, self.works[job.uid], now_ms)
             self._disturbed()
-        self.timeline += self.recovery.tick(now_ms)
+        self._recover()
         if self._session_ms is not None and self._session_ms <= now_ms:
             self.timeline += self.scheduler.session(now_ms)
-            self.timeline += self.recovery.tick(now_ms)
             self.sessions += 1
             self._settle()
+            self._recover()
         self._follow()
+
+    def _recover(self) -> None:
+        """Let the recovery act. What it does (a pod forced off its node, a wider scope) a session may act on."""
+        while happened := self.recovery.tick(self.now_ms):       # a hot switch makes way for that of another pod
+            self.timeline += happened
+            self._disturbed()
 
     def _advance(self) -> None:
         for track in self.tracks.values():
@@ -129,7 +135,7 @@ class Clock:
             if track.end_ms is not None:
                 continue
             if track.progress.standing is Standing.OVER:
-                reason = f"{track.progress.plan.steps} step{'s' * (track.progress.plan.steps != 1)} done"
+                reason = f"{count_of(track.progress.plan.steps, 'step')} done"
                 self.timeline.append(self.scheduler.finish(track.job, JobPhase.COMPLETED, reason, self.now_ms))
             elif track.job.phase in FINAL:
                 track.progress.close(self.now_ms * PS_PER_MS, track.job.phase is JobPhase.FAILED, track.kept)

@@ -92,17 +92,3 @@ def part_names(jobs: Sequence[str]) -> dict[str, str]:
             name = f"{base}-{number}"
         found[uid] = name
     return found
-
-
-def check_works(packets: Packets, members: Mapping[str, Member]) -> None:
-    """InputError, naming it, for a job whose configuration is not valid, whatever it runs on."""
-    from distsim.config import from_dict
-
-    for uid, member in members.items():
-        request = Request("check", (member,), {}, PS_PER_S, 0)
-        section = packets.section(request, None) if packets.works[uid].section["kind"] != "chakra" else None
-        try:
-            if section is not None:
-                from_dict(section)
-        except InputError as error:
-            raise InputError(f"job {uid} cannot be simulated: {error.where}: {error.message}") from None

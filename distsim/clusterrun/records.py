@@ -35,17 +35,33 @@ STEP_COLUMNS = ("job", "from_ms", "to_ms", "steps", "step_us", "source", "simula
 
 def claim(directory: Path, mark: str = REPORT) -> None:
     """Make room for a run; what an earlier one left is removed. The report says that it is under way until it is over.
-    InputError for a directory that holds anything and no report of a run."""
+    InputError for a directory that holds anything and no report of a run, and for one that cannot be written."""
+    try:
+        _make_room(directory, mark)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", file=str(directory), where="-o") from None
+
+
+def _make_room(directory: Path, mark: str) -> None:
     if directory.exists() and not directory.is_dir():
         raise InputError("is not a directory", file=str(directory), where="-o")
     if directory.exists() and any(directory.iterdir()) and not (directory / mark).exists():
         raise InputError(f"is not empty and holds no {mark} of an earlier run; choose another directory",
                          file=str(directory), where="-o")
+    directory.mkdir(parents=True, exist_ok=True)
     for folder in FOLDERS:
-        shutil.rmtree(directory / folder, ignore_errors=True)
+        if (directory / folder).exists():
+            shutil.rmtree(directory / folder)
     for name in FILES:
         (directory / name).unlink(missing_ok=True)
-    write_text(directory / mark, _json({"state": "under way"}))
+    (directory / mark).write_text(_json({"state": "under way"}))
+
+
+def write_so_far(directory: Path, clock: Clock, rows: Iterable[Row], why: str) -> None:
+    """What is known of a run that has not come to its end: timeline, steps, and a report that says why and when."""
+    write_text(directory / TIMELINE, timeline_text(clock.timeline))
+    write_text(directory / STEPS, steps_text(rows))
+    write_text(directory / REPORT, _json({"state": "interrupted", "reason": why, "atMs": clock.now_ms}))
 
 
 def write(directory: Path, clock: Clock, packets: Packets, jobs: Sequence[Job], rows: Iterable[Row],

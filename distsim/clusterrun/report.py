@@ -98,7 +98,7 @@ def _job(job: Job, clock: Clock, packets: Packets) -> dict[str, Any]:
     wall_ps = sum(progress.ledger.time_ps.values())
     return found | {
         "workload": track.work.section["kind"], "chips": progress.chips,
-        "nodes": list(dict.fromkeys(node for _, node, _ in track.places)),
+        "nodes": [] if state == PENDING else list(dict.fromkeys(node for _, node, _ in track.places)),
         "steps": progress.done, "stepsToDo": progress.plan.steps, "interruptions": progress.interruptions,
         "submittedMs": _ms(progress.submitted_ps), "runningMs": track.first_ms,
         "endMs": _ms(progress.submitted_ps + wall_ps), "wallMs": _ms(wall_ps),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from distsim.errors import InputError
+from distsim.errors import DistsimError, InputError
 from distsim.limits import Limits
 
 from .check import check_jobs
@@ -15,7 +15,7 @@ from .crew import Crew
 from .fabric_faults import FabricFaults
 from .links import Links
 from .packets import Packets
-from .records import RECORDS, claim, write
+from .records import RECORDS, claim, write, write_so_far
 from .report import goodput_of, report_of, rows_of
 from .steptimes import StepTimes
 from .work import works_of
@@ -70,13 +70,18 @@ def run_alone(options: Options, directory: Path, crew: Crew) -> dict[str, Any]:
     jobs, ignored = read_jobs(options.files)
     script = read_script(options.faults, cluster, jobs) if options.faults is not None else Script()
     works = works_of(jobs, cluster)
-    check_jobs(jobs, works, cluster)
+    small = check_jobs(jobs, works, cluster)
     claim(directory)
     packets = Packets(cluster, works, directory / RECORDS, crew.simulate)
     faults = FabricFaults.of(cluster, script.faults, script.fabric)
     clock = Clock(state_of(cluster, settings, options.busy), jobs, works, StepTimes(works, faults, packets.simulate),
                   Links(cluster), script.faults, options.until_ms)
-    clock.run()
-    report = report_of(clock, packets, jobs, [*cluster.warnings, *said, *ignored])
+    try:
+        clock.run()
+    except (KeyboardInterrupt, DistsimError) as error:
+        why = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+        write_so_far(directory, clock, rows_of(clock, packets), why)
+        raise
+    report = report_of(clock, packets, jobs, [*cluster.warnings, *said, *ignored, *small])
     write(directory, clock, packets, jobs, rows_of(clock, packets), report, goodput_of(clock))
     return report

@@ -8,6 +8,8 @@ from typing import Any
 
 from distsim.scheduler.store import to_yaml
 
+from .track import count_of
+
 FORMS = ("table", "json", "yaml")
 MOST_NODES = 8
 SHARES = (("USEFUL", "useful"), ("QUEUEING", "queueing"), ("LOST", "lost"), ("RESTART", "restart"),
@@ -31,22 +33,23 @@ def run_lines(report: Mapping[str, Any]) -> list[str]:
     lines += ["", *aligned([("TIME %", *(title for title, _ in SHARES)), *(_parts(job) for job in jobs
                                                                          if "partsMs" in job)])]
     lines += ["", *(f"{_uid(job)}: {job['state']}: {job['reason']}" for job in jobs)]
-    return [*lines, "", f"{report['cluster']}: goodput {report['goodput']:.4f} of all chip time; {len(jobs)} jobs, "
-                        f"{report['sessions']} sessions, {report['simulations']} simulations, clock at "
-                        f"{report['endMs'] / 1000:g} s"]
+    return [*lines, "", f"{report['cluster']}: goodput {report['goodput']:.4f} of all chip time; "
+                        f"{count_of(len(jobs), 'job')}, {count_of(report['sessions'], 'session')}, "
+                        f"{count_of(report['simulations'], 'simulation')}, clock at {report['endMs'] / 1000:g} s"]
 
 
 def compare_lines(report: Mapping[str, Any]) -> list[str]:
     """A row for each policy and job."""
     rows = [("POLICY", "JOB", "STATE", "STEP us", "BUSBW GB/s", "SPINE MAX B", "SPINE MEAN B", "MAX/MEAN", "QUEUEING s",
-             "GOODPUT", "NODES")]
+             "WALL s", "GOODPUT", "NODES")]
     for policy in report["policies"]:
         for job in policy["jobs"]:
             spine = job.get("spine") or {}
             rows.append((policy["policy"], _uid(job), job["state"], _number(job.get("stepUs"), 3),
                          _number(job.get("busBW"), 3), _number(spine.get("maxBytes"), 0),
                          _number(spine.get("meanBytes"), 0), _number(spine.get("imbalance"), 3),
-                         _seconds(job.get("queueingMs")), _number(job.get("goodput"), 4), _nodes(job)))
+                         _seconds(job.get("queueingMs")), _seconds(job.get("wallMs")),
+                         _number(job.get("goodput"), 4), _nodes(job)))
     said = [f"{policy['policy']}: {_uid(job)}: {job['state']}: {job['reason']}" for policy in report["policies"]
             for job in policy["jobs"] if job["state"] != "Completed"]
     return [*aligned(rows), *([""] if said else []), *said]

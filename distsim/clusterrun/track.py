@@ -19,6 +19,7 @@ from .work import Work
 
 if TYPE_CHECKING:
     from distsim.cluster import Cluster
+    from distsim.scheduler.elastic import Size
     from distsim.scheduler.faults import Recovery
     from distsim.scheduler.faults.care import Stop
     from distsim.scheduler.state import State
@@ -100,8 +101,9 @@ class Track:
         self.since, self.torn = [], False
         if first:
             self.first_ms = now_ms
-            return "running", f"{len(places)} pods, {self.progress.plan.steps} steps to do"
-        return "resumed", f"at step {self.progress.done + 1} of {self.progress.plan.steps}, {lost} steps lost"
+            return "running", f"{count_of(len(places), 'pod')}, {count_of(self.progress.plan.steps, 'step')} to do"
+        at = f"at step {self.progress.done + 1} of {self.progress.plan.steps}"
+        return "resumed", f"{at}, {count_of(lost, 'step')} lost"
 
 
 def places_of(job: Job) -> tuple[Place, ...]:
@@ -154,15 +156,21 @@ def held_chips(job: Job) -> int:
     return sum(task.held.bit_count() for task in ranked(job)) or 1
 
 
-def provisional(job: Job, cluster: Cluster) -> Member | None:
-    """Ranks as the job would have them on the first nodes that are large enough, for a look at its workload before
-    anything runs; None where the cluster is too small."""
-    hosts: dict[int, str] = {}
+def count_of(number: int, what: str) -> str:
+    """1 step, 2 steps."""
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def provisional(job: Job, cluster: Cluster, size: Size | None = None) -> Member | None:
+    """Ranks as the job would have them, at this size, on the first nodes that are large enough, for a look at its
+    workload before anything runs; None where the cluster is too small."""
+    tasks, hosts = job.npu_tasks or job.tasks, dict[int, str]()
     nodes = iter(node for node in cluster.nodes if node.nics)
-    for task in job.npu_tasks or job.tasks:
-        node = next((node for node in nodes if node.gpus >= task.chips), None)
+    for task in tasks if size is None else tasks[:size.replicas]:
+        chips = task.chips if size is None else min(task.chips, size.chips)
+        node = next((node for node in nodes if node.gpus >= chips), None)
         if node is None:
             return None
-        found = nics_of_chips(node, (1 << task.chips) - 1) if task.chips else list(node.nics[:1])
+        found = nics_of_chips(node, (1 << chips) - 1) if chips else list(node.nics[:1])
         hosts |= dict.fromkeys(found, node.name)
     return _member(job, hosts, 1.0)
