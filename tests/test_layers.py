@@ -24,12 +24,16 @@ ALLOWED = {
     "clusterrun": {"clusterrun", "scheduler", "workloadrun", "engine", "limits", "records.files", "cluster", "config",
                    "fabric", "workload", "errors", "quantities"},
     "results": {"results", "results_summary", "records", "measure", "errors", "quantities"},
+    "server": {"server", "results", "records", "assemble", "config", "fabric", "workload.types", "measure.section",
+               "errors", "quantities", "__version__"},
     "parallel": {"parallel", "kernels", "state", "fabric.types", "errors"},
 }
 OUTSIDE = {"numba": {"kernels"}, "llvmlite": {"kernels"}, "mpi4py": {"parallel"}, "click": {"cli"},
-           "polars": {"records", "results", "api.py"}, "msgpack": {"parallel"}, "re2": {"measure"},
-           "celpy": {"measure", "workloadrun"}, "jsonpatch": {"workloadrun"}, "prometheus_client": {"measure"},
-           "google": {"workload"}}
+           "polars": {"records", "results", "server", "api.py"}, "msgpack": {"parallel"}, "re2": {"measure"},
+           "celpy": {"measure", "workloadrun"}, "jsonpatch": {"workloadrun"},
+           "prometheus_client": {"measure", "server"},
+           "fastapi": {"server"}, "starlette": {"server"}, "uvicorn": {"server"}, "zstandard": {"server"},
+           "google": {"workload"}, "matplotlib": {"results"}}
 
 
 def imports(path: Path) -> set[str]:

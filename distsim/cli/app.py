@@ -8,8 +8,8 @@ import click
 
 import distsim
 
-COMMANDS = ("run", "validate", "topology", "cluster", "workloadrun", "schedule", "bandwidth", "trace",
-            "configs")
+COMMANDS = ("run", "validate", "topology", "cluster", "workloadrun", "schedule", "bandwidth", "trace", "results",
+            "serve", "configs")
 
 
 class LazyGroup(click.Group):
@@ -33,5 +33,6 @@ def app() -> None:
     """Packet simulation of Ultra Ethernet AI clusters.
 
     Exit codes: 0 all flows finished, 3 the run ended with unfinished flows, 2 configuration or input error, 4 a
-    bandwidth threshold does not hold, 1 internal error, 130 interrupted.
+    bandwidth threshold does not hold, 5 compared runs differ or a run's files are damaged, 1 internal error,
+    130 interrupted.
     """

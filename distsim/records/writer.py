@@ -98,9 +98,17 @@ def is_single(values: Any) -> bool:
     return isinstance(values, (str, int, float, np.generic))
 
 
+def load_polars() -> None:
+    """Import polars, which writes the rows. Its import takes over Ctrl-C when a handler stands already: a Ctrl-C while
+    rows are written would then end the run without run.json. So whoever handles Ctrl-C calls this first."""
+    import polars as pl
+
+    assert pl
+
+
 def format_rows(schema: RecordSchema, columns: Columns, count: int) -> memoryview:
     """CSV text of `count` rows in the schema's column order; ValueError when a column is missing or unknown."""
-    import polars as pl  # imported with the first rows: 0.15 s that `--help` and a failed run need not pay
+    import polars as pl  # imported with a run: 0.15 s that `--help` and a wrong configuration need not pay
 
     given = {name for key in columns for name in key.split(",")}
     wrong = sorted((given ^ set(schema.header)) - (given & {WALL_CLOCK}))

@@ -1,0 +1,1 @@
+"""The HTTP API and the page over a directory of runs: `distsim serve`. See README.md."""
