@@ -103,7 +103,7 @@ def test_what_every_field_may_hold(tmp_path: Path, spec: dict[str, Any]) -> None
     ({"framework": {"mpi": {"mpirunPath": "m"}}}, "spec.framework.mpi.binary", "this key is required"),
     ({"framework": {"mpi": {"binary": "b"}}}, "spec.framework.mpi.mpirunPath", "this key is required"),
     ({"framework": {"mpi": {**MPI, "args": ["-b", 8]}}}, "spec.framework.mpi.args.1", "8 is not text"),
-    ({"framework": {"exec": {"command": []}}}, "spec.framework.exec.command", "at least 1 item"),
+    ({"framework": {"exec": {"command": []}}}, "spec.framework.exec.command", "at least one entry"),
     ({"numNodes": 0}, "spec.numNodes", "0 is out of range; valid: 1 or more"),
     ({"numNodes": "4"}, "spec.numNodes", "'4' is not a whole number; valid: 1 or more"),
     ({"numNodes": True}, "spec.numNodes", "true is not a whole number"),
