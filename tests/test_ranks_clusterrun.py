@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from clusterrun_cases import cluster_file, faults_file, job_file
+from test_ranks_workloads import OF_THE_PROCESS
 
 pytestmark = pytest.mark.ranks
 
@@ -16,6 +19,23 @@ def files(folder: Path) -> dict[str, str]:
     """All files of a run but the packets' records, by path."""
     return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*"))
             if path.is_file() and path.relative_to(folder).parts[0] != "records"}
+
+
+def rows(folder: Path) -> dict[str, list[tuple[str, ...]]]:
+    """The rows of the packets' records, shards put together, without the columns of wall clock and process; and what
+    run.json says of the packets."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for path in sorted((folder / "records").glob("*/*-[0-9].csv")):
+        with path.open(newline="") as file:
+            header, *body = csv.reader(file)
+        keep = [at for at, column in enumerate(header) if column not in OF_THE_PROCESS]
+        name = f"{path.parent.name}/{path.stem.rsplit('-', 1)[0]}"
+        found.setdefault(name, [tuple(header[at] for at in keep)]).extend(tuple(row[at] for at in keep) for row in body)
+    for path in sorted((folder / "records").glob("*/*-run.json")):
+        info = json.loads(path.read_text())
+        facts = [info[key] for key in ("counts", "flows", "fct_us", "simulated_s")] + [info.get("faults")]
+        found[str(path.relative_to(folder))] = [(json.dumps(facts),)]
+    return {name: [body[0], *sorted(body[1:])] for name, body in found.items()}
 
 
 def start(arguments: list[str], out: Path, ranks: int) -> subprocess.CompletedProcess[str]:
@@ -42,10 +62,12 @@ def test_faults_and_rescheduling_give_equal_files_on_1_to_4_ranks(tmp_path):
     for ranks in (1, 2, 3, 4):
         done = start(arguments, tmp_path / str(ranks), ranks)
         assert done.returncode == 0, done.stderr
-        found[ranks] = files(tmp_path / str(ranks)), done.stdout
+        found[ranks] = files(tmp_path / str(ranks)), done.stdout, rows(tmp_path / str(ranks))
     one = found[1]
     assert "resumed" in one[0]["timeline.csv"] and "simulated" in one[0]["steps.csv"]
     assert "measurements/verify-bandwidth.yaml" in one[0]
+    assert {"sim-0001/sim-0001-nd-stats", "sim-0001/sim-0001-perf"} <= set(one[2])
+    assert sum(len(body) for body in one[2].values()) > 100
     for ranks in (2, 3, 4):
         assert found[ranks] == one, f"{ranks} ranks"
 

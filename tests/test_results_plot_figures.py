@@ -121,7 +121,8 @@ def test_figures_draw_what_is_in_the_frame(shipped):
 def test_a_flow_of_nothing_and_one_interval_are_drawn_too(shipped):
     for run, name in (("faults", "port-heatmap"), ("nccl-tests64", "utilisation"), ("nccl-tests64", "windows")):
         plot = plot_named(name)
-        plot.figure(plot.data_of(shipped(run)), "x").picture("png")
+        figure = plot.figure(plot.data_of(shipped(run)), "x")
+        assert figure.picture("png").startswith(b"\x89PNG") and figure.figure.axes
 
 
 def test_a_kind_of_file_that_figures_are_not_written_as(shipped, tmp_path):
