@@ -71,7 +71,7 @@ def _shortest(fabric: Fabric, up: np.ndarray) -> tuple[Routes, np.ndarray]:
         hops = _hops(src, dst, switches, part - hosts)
         pairs = np.argwhere(hops[leaves - hosts] == _FAR)
         lost.append(np.column_stack([leaves[pairs[:, 0]], part[pairs[:, 1]]]))
-        sets.fill(table[:, begin:begin + block], (hops[dst] + 1 == hops[src]) & (hops[src] != _FAR))
+        sets.fill(table[:, begin:begin + block], hops[dst] + 1 == hops[src])
     set_begin, set_count, members = sets.tables()
     found = Routes(leaf_of_host=leaf_of_host.astype("i4"), leaf_index=leaf_index, table=table, set_begin=set_begin,
                   set_count=set_count, members=members, down_link=links["reverse"][up_link], up_link=up_link)
