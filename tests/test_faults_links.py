@@ -73,6 +73,18 @@ def test_routes_come_back_after_the_repair():
     running.end()
 
 
+def test_a_link_that_also_loses_at_random_is_whole_again_after_its_repair():
+    # Between 20 and 21 us all is lost, before and after with a chance of 1e-9 a frame: none of the 1,000 of the message.
+    fabric = two_tiers()
+    plan = faults(fabric, (RACK, SPINE, 20 * US, 21 * US, INF_PS - 1, INF_PS), keep=1 - 1e-9)
+    running = run(fabric, [send(0, 1, 4096 * 1000)], nic=STEADY, faults=plan)
+    assert running.to(20 * US).clock("dropped") == 0
+    lost = running.to(22 * US).clock("dropped")
+    assert lost > 10
+    assert running.to(60 * US).clock("dropped") == lost
+    running.end()
+
+
 def test_a_nic_without_link_stops_and_goes_on_when_it_is_back():
     # One packet of 4096 B in a rack: two links each way. Ready after READY, but the link is down until 10 us: the frame
     # starts then. 10,000,000 + 2 * (4202 + 78) * 20 + 4 * 100,000 + HOLD.
