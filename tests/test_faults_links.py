@@ -74,7 +74,7 @@ def test_routes_come_back_after_the_repair():
 
 
 def test_a_link_that_also_loses_at_random_is_whole_again_after_its_repair():
-    # Between 20 and 21 us all is lost, before and after with a chance of 1e-9 a frame: none of the 1,000 of the message.
+    # Between 20 and 21 us all is lost, else a frame with a chance of 1e-9: none of the 1,000 of the message.
     fabric = two_tiers()
     plan = faults(fabric, (RACK, SPINE, 20 * US, 21 * US, INF_PS - 1, INF_PS), keep=1 - 1e-9)
     running = run(fabric, [send(0, 1, 4096 * 1000)], nic=STEADY, faults=plan)
